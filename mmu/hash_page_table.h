@@ -1,0 +1,162 @@
+// A hashed page table: 2^order bytes of PTEGs in host memory, an entry lock in each HPTE, and the
+// operations that find, insert and change entries.
+//
+// Memory is reserved at creation and taken page by page as entries are stored: an order-36 table
+// costs what it touches. Entries are kept in host byte order.
+//
+// Threads: any number may use one table at once. An entry is changed only under its own lock, bit
+// 0x20 of V (as real hypervisors do it); that bit never shows in what these functions return.
+// Clear() and destruction must not overlap with other use.
+//
+// Invariant: R is written before V makes an entry valid, and V made invalid before R is dropped, so
+// that a walker without the lock never pairs a valid V with the R of another entry.
+
+#ifndef MMU_HASH_PAGE_TABLE_H_
+#define MMU_HASH_PAGE_TABLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "mmu/hpte.h"
+#include "mmu/memory_budget.h"
+
+namespace papr::mmu {
+
+// log2 of a table's bytes: 256 KB to 64 TB (LoPAR "ibm,pft-size"; Power ISA SDR1.HTABSIZE).
+inline constexpr int kMinHptOrder = 18;
+inline constexpr int kMaxHptOrder = 46;
+
+class HashPageTable {
+ public:
+  // A table of 2^order bytes (kMinHptOrder..kMaxHptOrder) whose every entry is {empty_v, 0};
+  // `empty_v` is 0 or kVSoftwareDirty (a QEMU table at reset). The bytes are charged to `budget`
+  // (may be null) until destruction.
+  // INVALID_ARGUMENT: order. RESOURCE_EXHAUSTED: the budget or the host's address space.
+  static absl::StatusOr<std::unique_ptr<HashPageTable>> Create(
+      int order, uint64_t empty_v = 0, std::shared_ptr<MemoryBudget> budget = nullptr);
+
+  HashPageTable(const HashPageTable&) = delete;
+  HashPageTable& operator=(const HashPageTable&) = delete;
+  ~HashPageTable();
+
+  int order() const { return order_; }
+  uint64_t bytes() const { return uint64_t{1} << order_; }
+  uint64_t entry_count() const { return uint64_t{1} << (order_ - 4); }
+  uint64_t pteg_count() const { return uint64_t{1} << (order_ - 7); }
+  uint64_t hash_mask() const { return pteg_count() - 1; }
+  bool Contains(uint64_t ptex) const { return ptex < entry_count(); }
+
+  // An entry with its lock held. `v()` and `r()` are the words at the time of locking; Store()
+  // replaces both and the destructor unlocks. Holding one, a thread may only TryLock() others.
+  class LockedEntry {
+   public:
+    LockedEntry(LockedEntry&& other) noexcept
+        : table_(other.table_), ptex_(other.ptex_), hpte_(other.hpte_) {
+      other.table_ = nullptr;
+    }
+    LockedEntry& operator=(LockedEntry&&) = delete;
+    ~LockedEntry() {
+      if (table_ != nullptr) table_->Unlock(ptex_, hpte_.v);
+    }
+
+    uint64_t ptex() const { return ptex_; }
+    uint64_t v() const { return hpte_.v; }
+    uint64_t r() const { return hpte_.r; }
+    const Hpte& hpte() const { return hpte_; }
+    bool valid() const { return (hpte_.v & kVValid) != 0; }
+
+    void Store(const Hpte& hpte) {
+      hpte_ = hpte;
+      table_->StoreR(ptex_, hpte.r);
+    }
+
+   private:
+    friend class HashPageTable;
+    LockedEntry(HashPageTable* table, uint64_t ptex, const Hpte& hpte)
+        : table_(table), ptex_(ptex), hpte_(hpte) {}
+
+    HashPageTable* table_;
+    uint64_t ptex_;
+    Hpte hpte_;
+  };
+
+  // Requires Contains(ptex) for every function below.
+
+  // Locks an entry, waiting for a holder.
+  LockedEntry Lock(uint64_t ptex);
+  // As Lock(), but nothing if another thread holds the lock at this moment.
+  std::optional<LockedEntry> TryLock(uint64_t ptex);
+
+  // Both words as of one moment.
+  Hpte Read(uint64_t ptex) const;
+
+  // Stores `hpte` (its V made as given, valid or not) in the lowest slot of `pteg` that is not
+  // valid; returns its ptex, or nothing if all eight are valid. A slot that is only locked for the
+  // moment is waited for before giving up.
+  std::optional<uint64_t> InsertFirstFree(uint64_t pteg, const Hpte& hpte);
+  // Stores `hpte` at `ptex`; false if that entry is valid.
+  bool InsertAt(uint64_t ptex, const Hpte& hpte);
+
+  // Locks the entry of `avpn` (AvpnWord()) by its 39-bit hash: the primary PTEG is searched for a valid entry with H = 0,
+  // then the secondary for one with H = 1. Nothing if neither holds it. An entry that is present
+  // during the whole call is found.
+  std::optional<LockedEntry> LockByHash(uint64_t hash, uint64_t avpn);
+
+  // Sets every entry to {empty_v, 0}, gives the memory back to the host, and lets the empty value be
+  // another one than at creation.
+  void Clear(uint64_t empty_v);
+
+  // Calls visit(ptex of the first entry, count) for each run of entries that may differ from the
+  // empty value, in ascending order; everything else is known to be untouched. Entries stored
+  // meanwhile may or may not be visited. Cost: the touched part of the table.
+  void ForEachTouchedRun(absl::FunctionRef<void(uint64_t first, uint64_t count)> visit) const;
+
+  // Every entry outside the runs of ForEachTouchedRun() reads as this.
+  Hpte empty_entry() const { return {empty_v_, 0}; }
+  // Bytes of the touched runs: what the table costs in memory, at a granularity of kRunBytes.
+  uint64_t touched_bytes() const;
+
+  static constexpr uint64_t kRunBytes = 64 * 1024;
+
+ private:
+  struct Entry {
+    std::atomic<uint64_t> v;
+    std::atomic<uint64_t> r;
+  };
+  static_assert(sizeof(Entry) == sizeof(Hpte) && std::atomic<uint64_t>::is_always_lock_free);
+
+  static constexpr uint64_t kLock = 0x20;
+  static constexpr int kRunShift = 12;  // entries in a run: 4096
+
+  HashPageTable(int order, uint64_t empty_v, std::shared_ptr<MemoryBudget> budget);
+
+  // V as stored: `empty_v_` is XORed in, so that fresh host memory (zero) reads as the empty value.
+  uint64_t ToStored(uint64_t v) const { return v ^ empty_v_; }
+  void StoreR(uint64_t ptex, uint64_t r) {
+    entries_[ptex].r.store(r, std::memory_order_relaxed);
+  }
+  void Unlock(uint64_t ptex, uint64_t v) {
+    entries_[ptex].v.store(ToStored(v), std::memory_order_release);
+  }
+  LockedEntry Locked(uint64_t ptex, uint64_t stored_v) {
+    return {this, ptex,
+            {ToStored(stored_v), entries_[ptex].r.load(std::memory_order_relaxed)}};
+  }
+  void MarkTouched(uint64_t ptex);
+  std::optional<LockedEntry> LockInPteg(uint64_t pteg, uint64_t want, bool* changed);
+
+  int order_;
+  uint64_t empty_v_;
+  Entry* entries_ = nullptr;
+  std::atomic<uint64_t>* touched_ = nullptr;  // one bit a run
+  std::shared_ptr<MemoryBudget> budget_;
+};
+
+}  // namespace papr::mmu
+
+#endif  // MMU_HASH_PAGE_TABLE_H_
