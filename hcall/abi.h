@@ -73,12 +73,13 @@ enum ReturnCode : int64_t {
 };
 
 // Flags word, R4 of the page frame table calls.
-inline constexpr uint64_t kFlagExact = 0x8000000000;          // IBM 24: H_ENTER
-inline constexpr uint64_t kFlagRXlate = 0x4000000000;         // IBM 25: H_READ
-inline constexpr uint64_t kFlagRead4 = 0x2000000000;          // IBM 26: H_READ
-inline constexpr uint64_t kFlagCmo = 0x0000000f00000000;      // IBM 28-31: page state, accepted and ignored
-inline constexpr uint64_t kFlagAvpn = 0x80000000;             // IBM 32: H_REMOVE, H_PROTECT
-inline constexpr uint64_t kFlagAndCond = 0x40000000;          // IBM 33: H_REMOVE
+inline constexpr uint64_t kFlagExact = 0x8000000000;   // IBM 24: H_ENTER
+inline constexpr uint64_t kFlagRXlate = 0x4000000000;  // IBM 25: H_READ
+inline constexpr uint64_t kFlagRead4 = 0x2000000000;   // IBM 26: H_READ
+inline constexpr uint64_t kFlagCmo =
+    0x0000000f00000000;                               // IBM 28-31: page state, accepted and ignored
+inline constexpr uint64_t kFlagAvpn = 0x80000000;     // IBM 32: H_REMOVE, H_PROTECT
+inline constexpr uint64_t kFlagAndCond = 0x40000000;  // IBM 33: H_REMOVE
 inline constexpr uint64_t kFlagICacheInvalidate = 0x800000;   // IBM 40: H_ENTER, H_PAGE_INIT
 inline constexpr uint64_t kFlagICacheSynchronize = 0x400000;  // IBM 41
 inline constexpr uint64_t kFlagCoalesce = 0x200000;           // IBM 42: H_ENTER, ignored

@@ -1,8 +1,8 @@
 // Opcode and registers in, return code and registers out: every hcall enters the hypervisor here.
 //
 // Threads: any number at once, on one partition or many. An hcall is atomic per HPTE; see
-// hcall/README.md for what that means for each call. No call allocates, formats or takes a lock of the
-// whole table, but for the resize calls, H_CLEAR_HPT and tables that grow.
+// hcall/README.md for what that means for each call. No call allocates, formats or takes a lock of
+// the whole table, but for the resize calls, H_CLEAR_HPT and tables that grow.
 
 #ifndef HCALL_DISPATCH_H_
 #define HCALL_DISPATCH_H_

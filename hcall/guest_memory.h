@@ -8,7 +8,8 @@
 
 namespace papr::hcall {
 
-// Calls come from any thread that issues hcalls, with addresses inside RAM regions of the partition.
+// Calls come from any thread that issues hcalls, with addresses inside RAM regions of the
+// partition.
 class GuestMemory {
  public:
   virtual ~GuestMemory() = default;

@@ -1,8 +1,8 @@
-// The pending table of an HPT resize: prepared beside the current one by H_RESIZE_HPT_PREPARE, taken
-// by H_RESIZE_HPT_COMMIT (LoPAR "Hash Page Table Resize Option"). At most one is pending.
+// The pending table of an HPT resize: prepared beside the current one by H_RESIZE_HPT_PREPARE,
+// taken by H_RESIZE_HPT_COMMIT (LoPAR "Hash Page Table Resize Option"). At most one is pending.
 //
-// Threads: every function may be called from any thread. Preparation in the background runs on a thread of
-// its own, joined when the pending table is discarded or taken.
+// Threads: every function may be called from any thread. Preparation in the background runs on a
+// thread of its own, joined when the pending table is discarded or taken.
 
 #ifndef HCALL_HPT_RESIZE_H_
 #define HCALL_HPT_RESIZE_H_

@@ -53,9 +53,9 @@ struct ReferenceChange {
 
 // What a guest reads from its device tree.
 struct DeviceTree {
-  std::array<uint32_t, 2> pft_size{};                // ibm,pft-size: {0, order}; zeros for radix
-  std::vector<uint32_t> segment_page_sizes;          // ibm,segment-page-sizes, cells
-  std::vector<std::string> hypertas_functions;       // ibm,hypertas-functions, the page table part
+  std::array<uint32_t, 2> pft_size{};                 // ibm,pft-size: {0, order}; zeros for radix
+  std::vector<uint32_t> segment_page_sizes;           // ibm,segment-page-sizes, cells
+  std::vector<std::string> hypertas_functions;        // ibm,hypertas-functions, the page table part
   std::vector<uint8_t> block_remove_characteristics;  // ibm,get-system-parameter token 50
 };
 
@@ -69,16 +69,16 @@ class Partition {
   int order() const;  // of the current table; 0 for radix
   DeviceTree GetDeviceTree() const;
 
-  // A full scan of the touched part of the table. While others issue hcalls the numbers are those of
-  // no single moment.
+  // A full scan of the touched part of the table. While others issue hcalls the numbers are those
+  // of no single moment.
   HptStatistics GetStatistics() const;
   // Only what is cheap and bounded: looks at no more than about `max_ptegs` PTEGs and scales up.
   HptStatistics SampleStatistics(uint64_t max_ptegs) const;
   // Looks for what a sound table does not hold (mmu/table_check.h).
   mmu::TableCheckReport Check(size_t max_findings) const;
 
-  // Sets R and C as a table walk does, in order. Stops at the first update whose entry is out of range
-  // (OUT_OF_RANGE) or not valid (FAILED_PRECONDITION), the position named; earlier ones stay.
+  // Sets R and C as a table walk does, in order. Stops at the first update whose entry is out of
+  // range (OUT_OF_RANGE) or not valid (FAILED_PRECONDITION), the position named; earlier ones stay.
   // `applied` gets their number.
   absl::Status SetReferenceChange(std::span<const ReferenceChange> updates, size_t* applied);
 
@@ -86,8 +86,8 @@ class Partition {
   // FAILED_PRECONDITION: nothing pending, another order, or not a MANUAL partition.
   absl::Status FinishResizePreparation(int order, int64_t return_code);
 
-  // Machine reset: an empty table, by default of the order that the partition was created with, and no pending
-  // resize. INVALID_ARGUMENT: order; RESOURCE_EXHAUSTED: memory; both change nothing.
+  // Machine reset: an empty table, by default of the order that the partition was created with, and
+  // no pending resize. INVALID_ARGUMENT: order; RESOURCE_EXHAUSTED: memory; both change nothing.
   absl::Status Reset(std::optional<int> order = std::nullopt);
 
   // For the hcall files.

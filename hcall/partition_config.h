@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,8 +34,8 @@ enum class ResizePreparation : uint8_t {
 
 struct MemoryRegion {
   enum class Kind : uint8_t { kRam, kIo };
-  uint64_t base = 0;   // guest real address, bytes, a multiple of 4 KB
-  uint64_t size = 0;   // bytes, a multiple of 4 KB, not 0
+  uint64_t base = 0;  // guest real address, bytes, a multiple of 4 KB
+  uint64_t size = 0;  // bytes, a multiple of 4 KB, not 0
   Kind kind = Kind::kRam;
 
   friend bool operator==(const MemoryRegion&, const MemoryRegion&) = default;
@@ -46,10 +46,10 @@ struct Features {
   bool bulk_remove = true;   // H_BULK_REMOVE
   bool block_remove = true;  // H_BLOCK_REMOVE; never in qemu-tcg
   bool hash = true;          // H_HASH_*; in qemu-tcg only if asked for
-  bool resize = true;        // H_RESIZE_HPT_*: permitted at all (H_AUTHORITY is for `resize_permitted`)
-  bool clear_rc = true;      // H_CLEAR_REF, H_CLEAR_MOD; never in qemu-tcg
-  bool page_init = true;     // H_PAGE_INIT
-  bool clear_hpt = true;     // H_CLEAR_HPT; never in qemu-tcg
+  bool resize = true;    // H_RESIZE_HPT_*: permitted at all (H_AUTHORITY is for `resize_permitted`)
+  bool clear_rc = true;  // H_CLEAR_REF, H_CLEAR_MOD; never in qemu-tcg
+  bool page_init = true;  // H_PAGE_INIT
+  bool clear_hpt = true;  // H_CLEAR_HPT; never in qemu-tcg
 
   // What a partition of `profile` has when nothing else is asked for.
   static Features Default(Profile profile);
@@ -61,19 +61,19 @@ struct PartitionConfig {
   Profile profile = Profile::kKvmHv;
   Processor processor = Processor::kPower8;
   MmuKind mmu = MmuKind::kHash;
-  int order = 24;                          // log2 of HPT bytes, 18..46
-  std::vector<MemoryRegion> memory;        // at least one RAM region; none may overlap
+  int order = 24;                    // log2 of HPT bytes, 18..46
+  std::vector<MemoryRegion> memory;  // at least one RAM region; none may overlap
   mmu::PageSizeTable page_sizes = mmu::PageSizeTable::Power();
   // Pairs that H_BLOCK_REMOVE takes, in blocks of 8 base pages.
   std::vector<mmu::PageSizes> block_remove_sizes = {
-      {mmu::k4K, mmu::k4K}, {mmu::k64K, mmu::k64K}, {mmu::k64K, mmu::k16M}, {mmu::k4K, mmu::k16M}};
+      {mmu::k4K, mmu::k4K}, {mmu::k64K, mmu::k64K}, {mmu::k4K, mmu::k16M}, {mmu::k64K, mmu::k16M}};
   Features features;
-  bool resize_permitted = true;            // false: H_RESIZE_HPT_* answer H_AUTHORITY
-  int max_order = 0;                       // largest order a resize may ask for; 0: DefaultMaxOrder()
+  bool resize_permitted = true;  // false: H_RESIZE_HPT_* answer H_AUTHORITY
+  int max_order = 0;             // largest order a resize may ask for; 0: DefaultMaxOrder()
   ResizePreparation resize_preparation = ResizePreparation::kBackground;
-  bool strict_flags = false;               // undefined flag bits: H_PARAMETER instead of ignored
-  uint64_t hash_opcode_base = 0xf900;      // opcode of H_HASH_REMOVE; the others follow at +4, +8
-  std::shared_ptr<GuestMemory> guest_memory;    // may be null
+  bool strict_flags = false;           // undefined flag bits: H_PARAMETER instead of ignored
+  uint64_t hash_opcode_base = 0xf900;  // opcode of H_HASH_REMOVE; the others follow at +4, +8
+  std::shared_ptr<GuestMemory> guest_memory;      // may be null
   std::shared_ptr<mmu::MemoryBudget> hpt_budget;  // may be null: no limit
 
   // INVALID_ARGUMENT, with the name of the field first, if the configuration cannot be.
@@ -88,7 +88,7 @@ struct PartitionConfig {
 // Order of the HPT that suits `ram_bytes`: 1/128 of RAM rounded up to a power of two, 18..46.
 int OrderForRam(uint64_t ram_bytes);
 
-std::string_view ProfileName(Profile profile);      // "kvm-hv", "qemu-tcg"
+std::string_view ProfileName(Profile profile);        // "kvm-hv", "qemu-tcg"
 std::string_view ProcessorName(Processor processor);  // "power7" ...
 
 }  // namespace papr::hcall

@@ -4,9 +4,9 @@
 //
 // Keys: name, order, profile (kvm-hv, qemu-tcg), processor (power7, power8, power9), mmu (hash,
 // radix), ram and io (BASE:SIZE, repeatable; numbers decimal or 0x, suffix K M G T; default
-// ram=0:1G), page-sizes (power, qemu, or BASE/SLB/ACTUAL:LP[/ACTUAL:LP...] joined by ';', page sizes
-// as 4K 64K 16M 16G, other numbers hex), page-match (lp, whole), features (names joined by '+';
-// replaces the profile's default) and no-FEATURE, block-remove (BASE/ACTUAL joined by '+'),
+// ram=0:1G), page-sizes (power, qemu, or BASE/SLB/ACTUAL:LP[/ACTUAL:LP...] joined by ';', page
+// sizes as 4K 64K 16M 16G, other numbers hex), page-match (lp, whole), features (names joined by
+// '+'; replaces the profile's default) and no-FEATURE, block-remove (BASE/ACTUAL joined by '+'),
 // max-order, resize (background, manual, denied), strict-flags (true, false), hash-opcode-base.
 
 #ifndef HCALL_PARTITION_SPEC_H_

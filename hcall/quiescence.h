@@ -1,8 +1,8 @@
 // Lets hcalls run beside each other without a shared lock, and a change of structure run alone.
 //
-// An hcall holds a Shared guard: one of several counters, each on a cache line of its own, picked by
-// thread, so that vCPUs on different threads do not write the same line. An Exclusive guard closes
-// the gate and waits until every counter is back to zero. Guards do not nest.
+// An hcall holds a Shared guard: one of several counters, each on a cache line of its own, picked
+// by thread, so that vCPUs on different threads do not write the same line. An Exclusive guard
+// closes the gate and waits until every counter is back to zero. Guards do not nest.
 
 #ifndef HCALL_QUIESCENCE_H_
 #define HCALL_QUIESCENCE_H_

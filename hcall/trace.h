@@ -1,6 +1,6 @@
 // The record and replay format: a text line for each hypercall of a guest, each reference or change
-// update of its table walks and each checkpoint, with the results that the recorded hypervisor gave.
-// The format is described in tests/conformance/traces/README.md.
+// update of its table walks and each checkpoint, with the results that the recorded hypervisor
+// gave. The format is described in tests/conformance/traces/README.md.
 //
 // TraceReader is for one thread.
 
@@ -22,10 +22,18 @@
 
 namespace papr::hcall {
 
-struct TraceAllocate { int order; mmu::Hpte ground; };            // A
-struct TraceInitial { uint64_t ptex; mmu::Hpte hpte; };           // I
-struct TraceFree { int order; };                                  // F
-struct TraceHcall {                                               // H
+struct TraceAllocate {
+  int order;
+  mmu::Hpte ground;
+};  // A
+struct TraceInitial {
+  uint64_t ptex;
+  mmu::Hpte hpte;
+};  // I
+struct TraceFree {
+  int order;
+};                   // F
+struct TraceHcall {  // H
   int cpu = 0;
   uint64_t opcode = 0;
   int argument_count = 0;
@@ -34,16 +42,33 @@ struct TraceHcall {                                               // H
   int64_t return_code = 0;
   Registers outputs{};
 };
-struct TraceEntry { uint64_t ptex; mmu::Hpte hpte; };             // E
-struct TraceWalk { int cpu; uint64_t ptex; bool change; };        // R, C
-struct TracePrepared { int order; int64_t return_code; };         // P
-struct TraceCheckpoint { uint64_t valid; uint64_t digest; };      // K
-struct TraceOther { uint64_t opcode; uint64_t count; };           // O
-struct TraceMark { std::string text; };                           // M
+struct TraceEntry {
+  uint64_t ptex;
+  mmu::Hpte hpte;
+};  // E
+struct TraceWalk {
+  int cpu;
+  uint64_t ptex;
+  bool change;
+};  // R, C
+struct TracePrepared {
+  int order;
+  int64_t return_code;
+};  // P
+struct TraceCheckpoint {
+  uint64_t valid;
+  uint64_t digest;
+};  // K
+struct TraceOther {
+  uint64_t opcode;
+  uint64_t count;
+};  // O
+struct TraceMark {
+  std::string text;
+};  // M
 
-using TraceRecord =
-    std::variant<TraceAllocate, TraceInitial, TraceFree, TraceHcall, TraceEntry, TraceWalk,
-                 TracePrepared, TraceCheckpoint, TraceOther, TraceMark>;
+using TraceRecord = std::variant<TraceAllocate, TraceInitial, TraceFree, TraceHcall, TraceEntry,
+                                 TraceWalk, TracePrepared, TraceCheckpoint, TraceOther, TraceMark>;
 
 // Header lines, in order: key and value.
 struct TraceHeader {
@@ -51,14 +76,15 @@ struct TraceHeader {
 
   // First value of `key`, or empty.
   std::string_view Get(std::string_view key) const;
-  // The partition that the recorded machine was: profile, order at start, RAM (with the hot-add area
-  // as RAM), page sizes, resize MANUAL. INVALID_ARGUMENT: the header does not give it.
+  // The partition that the recorded machine was: profile, order at start, RAM (with the hot-add
+  // area as RAM), page sizes, resize MANUAL. INVALID_ARGUMENT: the header does not give it.
   absl::StatusOr<PartitionConfig> ToPartitionConfig() const;
 };
 
 class TraceReader {
  public:
-  // Reads from `input`, which must outlive the reader. INVALID_ARGUMENT: no trace of a known version.
+  // Reads from `input`, which must outlive the reader. INVALID_ARGUMENT: no trace of a known
+  // version.
   static absl::StatusOr<TraceReader> Open(std::istream& input);
 
   const TraceHeader& header() const { return header_; }

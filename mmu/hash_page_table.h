@@ -6,7 +6,7 @@
 //
 // Threads: any number may use one table at once. An entry is changed only under its own lock, bit
 // 0x20 of V (as real hypervisors do it); that bit never shows in what these functions return.
-// Clear() and destruction must not overlap with other use.
+// Clear() must not overlap with a change of an entry, destruction with any use.
 //
 // Invariant: R is written before V makes an entry valid, and V made invalid before R is dropped, so
 // that a walker without the lock never pairs a valid V with the R of another entry.
@@ -92,24 +92,31 @@ class HashPageTable {
   // As Lock(), but nothing if another thread holds the lock at this moment.
   std::optional<LockedEntry> TryLock(uint64_t ptex);
 
+  // V as of this moment, without the lock: a hint, to be tested again under the lock.
+  uint64_t PeekV(uint64_t ptex) const {
+    return ToStored(entries_[ptex].v.load(std::memory_order_acquire)) & ~kLock;
+  }
   // Both words as of one moment.
   Hpte Read(uint64_t ptex) const;
 
-  // Stores `hpte` (its V made as given, valid or not) in the lowest slot of `pteg` that is not
-  // valid; returns its ptex, or nothing if all eight are valid. A slot that is only locked for the
-  // moment is waited for before giving up.
+  // Locks the lowest slot of `pteg` that is not valid, or nothing if all eight are valid. A slot
+  // that is only locked for the moment is waited for before giving up.
+  std::optional<LockedEntry> LockFirstFree(uint64_t pteg);
+  // Locks `ptex`, or nothing if that entry is valid.
+  std::optional<LockedEntry> LockIfFree(uint64_t ptex);
+  // LockFirstFree() and Store(): the ptex taken.
   std::optional<uint64_t> InsertFirstFree(uint64_t pteg, const Hpte& hpte);
-  // Stores `hpte` at `ptex`; false if that entry is valid.
+  // LockIfFree() and Store(): false if the entry is valid.
   bool InsertAt(uint64_t ptex, const Hpte& hpte);
 
-  // Locks the entry of `avpn` (AvpnWord()) by its 39-bit hash: the primary PTEG is searched for a valid entry with H = 0,
-  // then the secondary for one with H = 1. Nothing if neither holds it. An entry that is present
-  // during the whole call is found.
+  // Locks the entry of `avpn` (an AvpnWord()) by its hash: the primary PTEG is searched for a valid
+  // entry with H = 0, then the secondary for one with H = 1. Nothing if neither holds it. An entry
+  // that is present during the whole call is found. Hash bits above the table's mask are ignored.
   std::optional<LockedEntry> LockByHash(uint64_t hash, uint64_t avpn);
 
-  // Sets every entry to {empty_v, 0}, gives the memory back to the host, and lets the empty value be
-  // another one than at creation.
-  void Clear(uint64_t empty_v);
+  // Sets every entry to the empty value and gives the memory back to the host. Unlocked readers may
+  // go on meanwhile.
+  void Clear();
 
   // Calls visit(ptex of the first entry, count) for each run of entries that may differ from the
   // empty value, in ascending order; everything else is known to be untouched. Entries stored
@@ -135,23 +142,23 @@ class HashPageTable {
 
   HashPageTable(int order, uint64_t empty_v, std::shared_ptr<MemoryBudget> budget);
 
+  uint64_t run_count() const;
+  uint64_t TouchedBytes() const;  // of the bits in `touched_`
+
   // V as stored: `empty_v_` is XORed in, so that fresh host memory (zero) reads as the empty value.
   uint64_t ToStored(uint64_t v) const { return v ^ empty_v_; }
-  void StoreR(uint64_t ptex, uint64_t r) {
-    entries_[ptex].r.store(r, std::memory_order_relaxed);
-  }
+  void StoreR(uint64_t ptex, uint64_t r) { entries_[ptex].r.store(r, std::memory_order_relaxed); }
   void Unlock(uint64_t ptex, uint64_t v) {
     entries_[ptex].v.store(ToStored(v), std::memory_order_release);
   }
   LockedEntry Locked(uint64_t ptex, uint64_t stored_v) {
-    return {this, ptex,
-            {ToStored(stored_v), entries_[ptex].r.load(std::memory_order_relaxed)}};
+    return {this, ptex, {ToStored(stored_v), entries_[ptex].r.load(std::memory_order_relaxed)}};
   }
   void MarkTouched(uint64_t ptex);
   std::optional<LockedEntry> LockInPteg(uint64_t pteg, uint64_t want, bool* changed);
 
-  int order_;
-  uint64_t empty_v_;
+  const int order_;
+  const uint64_t empty_v_;
   Entry* entries_ = nullptr;
   std::atomic<uint64_t>* touched_ = nullptr;  // one bit a run
   std::shared_ptr<MemoryBudget> budget_;

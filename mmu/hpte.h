@@ -23,24 +23,26 @@ inline constexpr int kHptesPerPteg = 8;
 inline constexpr int kPtegShift = 3;
 
 // First doubleword.
-inline constexpr int kVSegmentSizeShift = 62;                        // B, IBM bits 0-1
-inline constexpr uint64_t kVSegmentSize = 0xc000000000000000;        // 0: 256 MB, 1: 1 TB
+inline constexpr int kVSegmentSizeShift = 62;                          // B, IBM bits 0-1
+inline constexpr uint64_t kVSegmentSize = 0xc000000000000000;          // 0: 256 MB, 1: 1 TB
 inline constexpr uint64_t kVSegmentSizeReserved = 0x8000000000000000;  // B = 2 or 3
 inline constexpr int kVAvpnShift = 7;
-inline constexpr uint64_t kVAvpn = 0x3fffffffffffff80;       // IBM bits 2-56, VA >> 23
-inline constexpr uint64_t kVCompare = 0xffffffffffffff80;    // B and AVPN: what an AVPN test compares
-inline constexpr uint64_t kVSoftwareDirty = 0x40;            // hypervisor's; QEMU: changed since sent
-inline constexpr uint64_t kVHypervisor = 0x60;               // both hypervisor-reserved software bits
-inline constexpr uint64_t kVBolted = 0x10;                   // OS software bit; PAPR resize keeps these
-inline constexpr uint64_t kVLarge = 0x4;                     // L: R.LP gives the page size
-inline constexpr uint64_t kVSecondary = 0x2;                 // H: entry sits in its secondary PTEG
+inline constexpr uint64_t kVAvpn = 0x3fffffffffffff80;     // IBM bits 2-56, VA >> 23
+inline constexpr uint64_t kVCompare = 0xffffffffffffff80;  // B and AVPN: what an AVPN test compares
+inline constexpr uint64_t kVSoftwareDirty = 0x40;          // hypervisor's; QEMU: changed since sent
+inline constexpr uint64_t kVHypervisor = 0x60;             // both hypervisor-reserved software bits
+inline constexpr uint64_t kVBolted = 0x10;    // OS software bit; PAPR resize keeps these
+inline constexpr uint64_t kVLarge = 0x4;      // L: R.LP gives the page size
+inline constexpr uint64_t kVSecondary = 0x2;  // H: entry sits in its secondary PTEG
 inline constexpr uint64_t kVValid = 0x1;
 
 // Second doubleword.
 inline constexpr uint64_t kRPp0 = 0x8000000000000000;
-inline constexpr uint64_t kRHypervisor = 0x4000000000000000;  // tag select in 2.0x; hypervisor's here
+inline constexpr uint64_t kRHypervisor =
+    0x4000000000000000;  // tag select in 2.0x; hypervisor's here
 inline constexpr uint64_t kRKeyHigh = 0x3000000000000000;
-inline constexpr uint64_t kRRpn = 0x0ffffffffffff000;  // real page number; low bits are LP when L = 1
+inline constexpr uint64_t kRRpn =
+    0x0ffffffffffff000;  // real page number; low bits are LP when L = 1
 inline constexpr int kRLpShift = 12;
 inline constexpr uint64_t kRLp = 0xff000;
 inline constexpr uint64_t kRKeyLow = 0xe00;
@@ -67,7 +69,8 @@ constexpr int StorageKey(uint64_t r) {
   return static_cast<int>(((r & kRKeyHigh) >> 57) | ((r & kRKeyLow) >> 9));
 }
 
-// True if the entry matches an AVPN argument: B and AVPN equal, and the argument's low 7 bits clear.
+// True if the entry matches an AVPN argument: B and AVPN equal, and the argument's low 7 bits
+// clear.
 constexpr bool MatchesAvpn(uint64_t v, uint64_t avpn) { return (v & kVCompare) == avpn; }
 
 // ISA 3.0 format: B moves from V to R bits 59..58, and V keeps only its low 52 bits.
@@ -76,11 +79,13 @@ inline constexpr uint64_t kIsa3VCommon = 0x000fffffffffffff;
 inline constexpr uint64_t kIsa3RSegmentSize = 0x0c00000000000000;
 
 constexpr Hpte ToIsa3(const Hpte& old) {
-  return {old.v & kIsa3VCommon, (old.r & ~kIsa3RSegmentSize) | ((old.v >> kVSegmentSizeShift) << 58)};
+  return {old.v & kIsa3VCommon,
+          (old.r & ~kIsa3RSegmentSize) | ((old.v >> kVSegmentSizeShift) << 58)};
 }
 
 constexpr Hpte FromIsa3(const Hpte& isa3) {
-  return {(isa3.v & kIsa3VCommon) | ((isa3.r & kIsa3RSegmentSize) << 4), isa3.r & ~kIsa3RSegmentSize};
+  return {(isa3.v & kIsa3VCommon) | ((isa3.r & kIsa3RSegmentSize) << 4),
+          isa3.r & ~kIsa3RSegmentSize};
 }
 
 }  // namespace papr::mmu

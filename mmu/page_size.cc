@@ -22,9 +22,8 @@ absl::Status CheckSegment(const SegmentPageSize& segment) {
         absl::StrFormat("base page shift %d is outside 12..40", segment.base));
   }
   if ((segment.slb & ~kSlbSizeBits) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("SLB encoding 0x%x of base shift %d has bits outside 0x130", segment.slb,
-                        segment.base));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "SLB encoding 0x%x of base shift %d has bits outside 0x130", segment.slb, segment.base));
   }
   for (size_t i = 0; i < segment.encodings.size(); ++i) {
     const auto& [actual, lp] = segment.encodings[i];
@@ -62,15 +61,14 @@ absl::StatusOr<PageSizeTable> PageSizeTable::Create(std::vector<SegmentPageSize>
     }
     for (const auto& [actual, lp] : segments[i].encodings) {
       if (actual == k4K) continue;  // 4K pages have L = 0 and no LP.
-      const int compared = match == Match::kWholePage ? actual - kRLpShift
-                                                      : std::min(actual - kRLpShift, kLpBits);
+      const int compared =
+          match == Match::kWholePage ? actual - kRLpShift : std::min(actual - kRLpShift, kLpBits);
       const uint64_t mask = ((uint64_t{1} << compared) - 1) << kRLpShift;
       table.lines_.push_back({mask, uint64_t{lp} << kRLpShift, {segments[i].base, actual}});
     }
   }
   if (table.lines_.size() > kMaxLines) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("more than %d page size pairs", kMaxLines));
+    return absl::InvalidArgumentError(absl::StrFormat("more than %d page size pairs", kMaxLines));
   }
   for (uint32_t byte = 0; byte < table.first_.size(); ++byte) {
     const uint64_t r = uint64_t{byte} << kRLpShift;
@@ -94,8 +92,8 @@ const PageSizeTable& PageSizeTable::Power() {
 }
 
 const PageSizeTable& PageSizeTable::QemuDefault() {
-  static const PageSizeTable table = *Create(
-      {{k4K, 0x000, {{k4K, 0}}}, {k64K, 0x110, {{k64K, 0x1}}}}, Match::kWholePage);
+  static const PageSizeTable table =
+      *Create({{k4K, 0x000, {{k4K, 0}}}, {k64K, 0x110, {{k64K, 0x1}}}}, Match::kWholePage);
   return table;
 }
 

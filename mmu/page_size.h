@@ -1,7 +1,7 @@
 // Page sizes of the hash MMU. A mapping has a base page size (from its segment: drives the hash and
 // the AVPN) and an actual page size (from the HPTE's L and LP: drives RPN and translation); actual
-// >= base. A PageSizeTable lists the pairs that a processor offers, as `ibm,segment-page-sizes` does.
-// Tables are immutable once built; any thread may decode with one.
+// >= base. A PageSizeTable lists the pairs that a processor offers, as `ibm,segment-page-sizes`
+// does. Tables are immutable once built; any thread may decode with one.
 //
 // Sources: Power ISA 2.07 Book III, "Virtual Page Number" and LP encodings; LoPAR
 // "ibm,segment-page-sizes"; the encodings of POWER7 to POWER9.
@@ -34,13 +34,13 @@ struct PageSizes {
 // One segment base page size and the actual sizes that may be mixed into it.
 struct SegmentPageSize {
   struct Encoding {
-    int actual = k4K;         // log2 of bytes
-    uint32_t lp = 0;          // "penc": value of the low LP bits of R (R bit 12 up) for this size
+    int actual = k4K;  // log2 of bytes
+    uint32_t lp = 0;   // "penc": value of the low LP bits of R (R bit 12 up) for this size
 
     friend bool operator==(const Encoding&, const Encoding&) = default;
   };
-  int base = k4K;             // log2 of bytes
-  uint32_t slb = 0;           // L and LP of the SLB VSID doubleword, mask 0x130
+  int base = k4K;    // log2 of bytes
+  uint32_t slb = 0;  // L and LP of the SLB VSID doubleword, mask 0x130
   std::vector<Encoding> encodings;
 
   friend bool operator==(const SegmentPageSize&, const SegmentPageSize&) = default;
@@ -54,9 +54,9 @@ class PageSizeTable {
     kWholePage,  // every RPN bit below the actual page size (QEMU)
   };
 
-  // Builds a table. INVALID_ARGUMENT (the offending line named) if a size is outside 12..40, an actual size is
-  // below its base, an SLB encoding has bits outside 0x130, an LP does not fit below its page, or a
-  // base or a pair stands twice.
+  // Builds a table. INVALID_ARGUMENT (the offending line named) if a size is outside 12..40, an
+  // actual size is below its base, an SLB encoding has bits outside 0x130, an LP does not fit below
+  // its page, or a base or a pair stands twice.
   static absl::StatusOr<PageSizeTable> Create(std::vector<SegmentPageSize> segments, Match match);
 
   // All seven pairs of POWER7 to POWER9 (4K: 4K 64K 16M; 64K: 64K 16M; 16M; 16G).

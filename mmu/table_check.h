@@ -14,13 +14,13 @@
 namespace papr::mmu {
 
 enum class TableFault : uint8_t {
-  kDuplicate,           // another valid entry translates the same virtual page (`other` names it)
-  kWrongPteg,           // its address does not hash to its PTEG
-  kBadPageSize,         // L set and LP no encoding of the page-size table
-  kBadSegmentSize,      // B = 2 or 3
+  kDuplicate,             // another valid entry translates the same virtual page (`other` names it)
+  kWrongPteg,             // its address does not hash to its PTEG
+  kBadPageSize,           // L set and LP no encoding of the page-size table
+  kBadSegmentSize,        // B = 2 or 3
   kChangedNotReferenced,  // C set and R clear: hardware never leaves that
-  kUnalignedReal,       // RPN bits set below a large page, beyond LP
-  kAvpnLowBits,         // AVPN bits set below a base page above 8 MB: never found by a search
+  kUnalignedReal,         // RPN bits set below a large page, beyond LP
+  kAvpnLowBits,           // AVPN bits set below a base page above 8 MB: never found by a search
 };
 
 std::string_view TableFaultName(TableFault fault);
@@ -33,8 +33,8 @@ struct TableFinding {
 };
 
 struct TableCheckReport {
-  uint64_t valid = 0;     // entries looked at
-  uint64_t faults = 0;    // all of them, also those beyond the limit
+  uint64_t valid = 0;                  // entries looked at
+  uint64_t faults = 0;                 // all of them, also those beyond the limit
   std::vector<TableFinding> findings;  // ascending ptex, at most the limit
 };
 

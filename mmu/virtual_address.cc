@@ -19,8 +19,7 @@ bool HashesTo(const Hpte& hpte, uint64_t ptex, int base_shift, uint64_t hash_mas
 uint64_t RehashHash(const Hpte& hpte, uint64_t ptex, int base_shift, uint64_t old_mask) {
   VirtualAddress va = RecoverVirtualAddress(hpte, ptex, base_shift);
   if (base_shift < 23) {
-    const uint64_t vsid_hash =
-        va.segment == SegmentSize::k1T ? va.vsid ^ (va.vsid << 25) : va.vsid;
+    const uint64_t vsid_hash = va.segment == SegmentSize::k1T ? va.vsid ^ (va.vsid << 25) : va.vsid;
     va.offset |= ((HashOfPteg(hpte, ptex) ^ vsid_hash) & old_mask) << base_shift;
   }
   return Hash(va, base_shift);

@@ -1,7 +1,7 @@
 // Virtual addresses of the hash MMU: segments, VPN, the hash functions, the AVPN word, and the way
-// back from an HPTE and its place to the virtual address. A virtual address has up to 78 bits and is
-// never formed in 64: it travels as (segment size, VSID, offset in the segment).
-// Pure functions; any thread may use them.
+// back from an HPTE and its place to the virtual address. A virtual address has up to 78 bits and
+// is never formed in 64: it travels as (segment size, VSID, offset in the segment). Pure functions;
+// any thread may use them.
 //
 // Sources: Power ISA 2.07 Book III, "Page Table Search" and "Virtual Address"; checked against the
 // worked examples under tests/.
@@ -63,10 +63,10 @@ constexpr uint64_t AvpnWord(const VirtualAddress& va, int base_shift) {
          (static_cast<uint64_t>(va.segment) << kVSegmentSizeShift);
 }
 
-// Virtual address of the base page that entry `hpte` maps, from its words and its place: the VA bits
-// below 2^23 that the AVPN lacks come from the PTEG number (11 bits for 4K, 7 for 64K, which any
-// table has). `base_shift` is its base page size. For an entry in a PTEG that its address does not
-// hash to, the result is some address of the same AVPN: HashesTo() tells.
+// Virtual address of the base page that entry `hpte` maps, from its words and its place: the VA
+// bits below 2^23 that the AVPN lacks come from the PTEG number (11 bits for 4K, 7 for 64K, which
+// any table has). `base_shift` is its base page size. For an entry in a PTEG that its address does
+// not hash to, the result is some address of the same AVPN: HashesTo() tells.
 constexpr VirtualAddress RecoverVirtualAddress(const Hpte& hpte, uint64_t ptex, int base_shift) {
   VirtualAddress va;
   va.segment = (hpte.v & kVSegmentSize) == 0 ? SegmentSize::k256M : SegmentSize::k1T;
@@ -77,8 +77,7 @@ constexpr VirtualAddress RecoverVirtualAddress(const Hpte& hpte, uint64_t ptex, 
   va.offset = (ava & ((uint64_t{1} << (shift - 23)) - 1)) << 23;
   if (base_shift < 23) {
     const uint64_t pteg = (hpte.v & kVSecondary) != 0 ? ~(ptex >> kPtegShift) : ptex >> kPtegShift;
-    const uint64_t vsid_hash =
-        va.segment == SegmentSize::k1T ? va.vsid ^ (va.vsid << 25) : va.vsid;
+    const uint64_t vsid_hash = va.segment == SegmentSize::k1T ? va.vsid ^ (va.vsid << 25) : va.vsid;
     const uint64_t low = (pteg ^ vsid_hash) & ((uint64_t{1} << (23 - base_shift)) - 1);
     va.offset |= low << base_shift;
   }
@@ -94,7 +93,8 @@ bool HashesTo(const Hpte& hpte, uint64_t ptex, int base_shift, uint64_t hash_mas
 // this).
 uint64_t RehashHash(const Hpte& hpte, uint64_t ptex, int base_shift, uint64_t old_mask);
 
-// RB operand of the tlbie that invalidates the entry's translation (Power ISA 2.07 Book III, tlbie).
+// RB operand of the tlbie that invalidates the entry's translation (Power ISA 2.07 Book III,
+// tlbie).
 uint64_t TlbieOperand(const Hpte& hpte, uint64_t ptex, PageSizes sizes);
 
 }  // namespace papr::mmu
