@@ -9,6 +9,7 @@
 #define HCALL_ABI_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -91,7 +92,30 @@ inline constexpr uint64_t kFlagKeyLow = 0x0e00;               // IBM 52-54: same
 inline constexpr uint64_t kFlagPp0 = 0x100;                   // IBM 55: to R bit 63
 inline constexpr uint64_t kFlagNoExecute = 0x4;               // IBM 61
 inline constexpr uint64_t kFlagPp = 0x3;                      // IBM 62-63
-inline constexpr uint64_t kFlagCookie = 0xffff000000000000;   // IBM 0-15: NUMA cookie, ignored
+// Everything that H_PROTECT puts into R.
+inline constexpr uint64_t kProtectFlags =
+    kFlagKeyHigh | kFlagKeyLow | kFlagPp0 | kFlagNoExecute | kFlagPp;
+inline constexpr uint64_t kFlagCompression = 0xc0;  // IBM 56-57: PFO, ENTER and REMOVE, ignored
+inline constexpr uint64_t kFlagCookie = 0xffff000000000000;  // IBM 0-15: NUMA cookie, ignored
+
+// The calls that exist here, in the order in which counters list them; H_HASH_* by their default
+// numbers.
+inline constexpr std::array<Opcode, 16> kServedOpcodes = {kHRemove,
+                                                          kHEnter,
+                                                          kHRead,
+                                                          kHClearMod,
+                                                          kHClearRef,
+                                                          kHProtect,
+                                                          kHPageInit,
+                                                          kHBulkRemove,
+                                                          kHBlockRemove,
+                                                          kHClearHpt,
+                                                          kHResizeHptPrepare,
+                                                          kHResizeHptCommit,
+                                                          kHRegisterProcTbl,
+                                                          kHHashRemove,
+                                                          kHHashProtect,
+                                                          kHHashBulkRemove};
 
 // "H_ENTER" for 0x08; "H_HASH_REMOVE" for 0xf900; empty for an opcode that has no name here.
 std::string_view OpcodeName(uint64_t opcode);

@@ -14,9 +14,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hcall/hpt_resize.h"
@@ -93,21 +93,40 @@ class Partition {
   // For the hcall files.
   // Requires a hash partition and, for table(), a Quiescence guard of this partition held.
   mmu::HashPageTable& table() { return *table_; }
-  const mmu::HashPageTable& table() const { return *table_; }
   HptResize& resize() { return resize_; }
   Quiescence& quiescence() const { return quiescence_; }
-  // RAM or I/O region that holds `address`; null if none does.
-  const MemoryRegion* FindRegion(uint64_t address) const;
+  // RAM region that holds guest real `address`; null if it is I/O or nothing.
+  const MemoryRegion* FindRam(uint64_t address) const {
+    for (const MemoryRegion& region : ram_) {
+      if (address - region.base < region.size) return &region;
+    }
+    return nullptr;
+  }
   // Requires the exclusive guard.
   void ReplaceTable(std::unique_ptr<mmu::HashPageTable> table) { table_ = std::move(table); }
-  bool Enabled(uint64_t canonical_opcode) const;
+  // V as this partition stores the V of H_ENTER, and what it leaves in a removed entry.
+  uint64_t StoredV(uint64_t v) const {
+    return qemu() ? (v & ~mmu::kVHypervisor) | mmu::kVSoftwareDirty
+                  : (v & ~mmu::kVHypervisor) | mmu::kVValid;
+  }
+  mmu::Hpte removed_entry() const { return {qemu() ? mmu::kVSoftwareDirty : 0, 0}; }
+  bool qemu() const { return config_.qemu(); }
+  // Whether the call kServedOpcodes[kind] answers in this partition.
+  bool Enabled(int kind) const { return ((enabled_ >> kind) & 1) != 0; }
 
  private:
   explicit Partition(PartitionConfig config);
 
+  HptStatistics Statistics(std::optional<uint64_t> max_ptegs) const;
+  // The current table, kept alive while a scan that must not hold up a resize reads it; null for
+  // radix.
+  std::shared_ptr<mmu::HashPageTable> SnapshotTable() const;
+
   const PartitionConfig config_;
+  const std::vector<MemoryRegion> ram_;  // the RAM of `config_`, ascending
+  const uint32_t enabled_;               // bit k: kServedOpcodes[k] answers
   mutable Quiescence quiescence_;
-  std::unique_ptr<mmu::HashPageTable> table_;  // null for radix
+  std::shared_ptr<mmu::HashPageTable> table_;  // null for radix
   HptResize resize_;
 };
 

@@ -79,6 +79,7 @@ struct PartitionConfig {
   // INVALID_ARGUMENT, with the name of the field first, if the configuration cannot be.
   absl::Status Validate() const;
 
+  bool qemu() const { return profile == Profile::kQemuTcg; }
   uint64_t RamBytes() const;
   // order_for_ram(RAM) + 1, QEMU's rule: clamp(log2(RAM rounded up to a power of two) - 7, 18, 46),
   // plus 1; or `max_order` if that is set.

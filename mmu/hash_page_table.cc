@@ -88,9 +88,14 @@ HashPageTable::LockedEntry HashPageTable::Lock(uint64_t ptex) {
   }
 }
 
-std::optional<HashPageTable::LockedEntry> HashPageTable::TryLock(uint64_t ptex) {
-  const uint64_t old = entries_[ptex].v.fetch_or(kLock, std::memory_order_acquire);
-  if ((old & kLock) != 0) return std::nullopt;
+std::optional<HashPageTable::LockedEntry> HashPageTable::TryLockIfValid(uint64_t ptex) {
+  std::atomic<uint64_t>& v = entries_[ptex].v;
+  uint64_t old = v.load(std::memory_order_relaxed);
+  if ((old & (kVValid | kLock)) != kVValid) return std::nullopt;
+  if (!v.compare_exchange_strong(old, old | kLock, std::memory_order_acquire,
+                                 std::memory_order_relaxed)) {
+    return std::nullopt;
+  }
   return Locked(ptex, old);
 }
 

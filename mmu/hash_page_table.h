@@ -89,9 +89,10 @@ class HashPageTable {
 
   // Locks an entry, waiting for a holder.
   LockedEntry Lock(uint64_t ptex);
-  // As Lock(), but nothing if another thread holds the lock at this moment.
-  std::optional<LockedEntry> TryLock(uint64_t ptex);
 
+  // Locks `ptex` if it is valid and its lock is free at this moment; waits for nobody. PeekV()
+  // tells afterwards which of the two it was.
+  std::optional<LockedEntry> TryLockIfValid(uint64_t ptex);
   // V as of this moment, without the lock: a hint, to be tested again under the lock.
   uint64_t PeekV(uint64_t ptex) const {
     return ToStored(entries_[ptex].v.load(std::memory_order_acquire)) & ~kLock;

@@ -1,0 +1,22 @@
+// H_REMOVE, 0x04 (LoPAR "H_REMOVE").
+
+#include "hcall/entry_ops.h"
+#include "hcall/hcall_table.h"
+
+namespace papr::hcall {
+
+Outcome Remove(Partition& partition, Registers& registers) {
+  const auto [flags, ptex, avpn] = std::tuple(registers[0], registers[1], registers[2]);
+  if (BadFlags(partition, flags, kFlagAvpn | kFlagAndCond | kFlagCmo | kFlagCompression)) {
+    return {kHParameter};
+  }
+  if (!partition.table().Contains(ptex)) return {kHParameter};
+  auto entry = LockValid(partition.table(), ptex);
+  if (!entry.has_value() || !PassesTests(flags, entry->v(), avpn, avpn)) return {kHNotFound};
+  const mmu::Hpte old = RemoveEntry(partition, *entry);
+  registers[0] = old.v;
+  registers[1] = old.r;
+  return {kHSuccess, 2};
+}
+
+}  // namespace papr::hcall
