@@ -1,19 +1,12 @@
 #include "hcall/dispatch.h"
 
-#include <algorithm>
 #include <array>
 
+#include "hcall/dispatcher.h"
 #include "hcall/hcall_table.h"
 
 namespace papr::hcall {
 namespace {
-
-struct HcallEntry {
-  HcallFunction function;
-  bool needs_hpt;  // a radix partition answers H_FUNCTION
-  bool exclusive;  // runs alone in its partition
-  std::string_view name;
-};
 
 // By position as kServedOpcodes.
 constexpr HcallEntry kHcalls[] = {
@@ -51,30 +44,6 @@ constexpr auto kKindByOpcode = [] {
   return kinds;
 }();
 
-// Hcalls of a batch under one guard: long enough that its cost vanishes, short enough (some 25 us)
-// that a resize commit need not wait long.
-constexpr size_t kGuardedRun = 256;
-
-// Requires the guard that the hcall needs.
-void Run(Partition& partition, int kind, const HcallRequest& request, HcallResult& result) {
-  result.registers = request.registers;
-  result.output_count = 0;
-  if (request.problem_state) {
-    result.return_code = kHPrivilege;
-    return;
-  }
-  if (kind == kOtherHcall || !partition.Enabled(kind) ||
-      (kHcalls[kind].needs_hpt && partition.config().mmu == MmuKind::kRadix)) {
-    result.return_code = kHFunction;
-    return;
-  }
-  const Outcome outcome = kHcalls[kind].function(partition, result.registers);
-  result.return_code = outcome.return_code;
-  result.output_count = outcome.output_count;
-}
-
-bool IsExclusive(int kind) { return kind != kOtherHcall && kHcalls[kind].exclusive; }
-
 }  // namespace
 
 int HcallKind(const Partition& partition, uint64_t opcode) {
@@ -91,34 +60,13 @@ std::string_view HcallKindName(int kind) {
 
 HcallResult Dispatch(Partition& partition, const HcallRequest& request) {
   HcallResult result;
-  DispatchBatch(partition, {&request, 1}, BatchMode::kAll, {&result, 1});
+  Dispatcher<kHcalls>::RunOne(partition, request, result);
   return result;
 }
 
 size_t DispatchBatch(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
                      std::span<HcallResult> results) {
-  size_t i = 0;
-  while (i < requests.size()) {
-    if (IsExclusive(HcallKind(partition, requests[i].opcode))) {
-      const Quiescence::Exclusive guard(partition.quiescence());
-      Run(partition, HcallKind(partition, requests[i].opcode), requests[i], results[i]);
-      ++i;
-    } else {
-      const Quiescence::Shared guard(partition.quiescence());
-      const size_t end = std::min(requests.size(), i + kGuardedRun);
-      for (; i < end; ++i) {
-        const int kind = HcallKind(partition, requests[i].opcode);
-        if (IsExclusive(kind)) break;
-        Run(partition, kind, requests[i], results[i]);
-        if (mode == BatchMode::kStopAtFirstError && results[i].return_code != kHSuccess) {
-          return i + 1;
-        }
-      }
-      continue;
-    }
-    if (mode == BatchMode::kStopAtFirstError && results[i - 1].return_code != kHSuccess) return i;
-  }
-  return i;
+  return Dispatcher<kHcalls>::RunBatch(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall
