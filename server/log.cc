@@ -1,0 +1,67 @@
+#include "server/log.h"
+
+#include <grpc/support/log.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace papr::server {
+namespace {
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+    case LogLevel::kOff:
+      return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+std::string Quoted(const std::string& value) {
+  const bool plain = !value.empty() && value.find_first_of(" \"=\\\n\r\t") == std::string::npos;
+  return plain ? value : absl::StrCat("\"", absl::Utf8SafeCEscape(value), "\"");
+}
+
+void LogOfGrpc(gpr_log_func_args* args) {
+  const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kError
+                         : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
+                                                                   : LogLevel::kDebug;
+  Log(level, "grpc", {{"message", args->message}});
+}
+
+}  // namespace
+
+void StartLogging(LogLevel least) {
+  auto logger =
+      std::make_shared<spdlog::logger>("hptd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_formatter(std::make_unique<spdlog::pattern_formatter>(
+      "ts=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc));
+  logger->set_level(ToSpdlog(least));
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+  gpr_set_log_function(LogOfGrpc);
+}
+
+void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
+  spdlog::logger* logger = spdlog::default_logger_raw();
+  if (!logger->should_log(ToSpdlog(level))) return;
+  std::string line = absl::StrCat("event=", event);
+  for (const LogField& field : fields) {
+    absl::StrAppend(&line, " ", field.key, "=", Quoted(field.value));
+  }
+  logger->log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace papr::server

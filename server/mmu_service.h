@@ -1,0 +1,34 @@
+// MmuService: what simulated processors do to the page table.
+//
+// Threads: gRPC's, any number at once.
+
+#ifndef SERVER_MMU_SERVICE_H_
+#define SERVER_MMU_SERVICE_H_
+
+#include <memory>
+
+#include "papr/mmu/v1/mmu.grpc.pb.h"
+#include "server/partition_registry.h"
+
+namespace papr::server {
+
+class MmuServiceImpl final : public mmu::v1::MmuService::CallbackService {
+ public:
+  // `max_updates`: of one SetReferenceChange, the limit --max_batch_hcalls.
+  MmuServiceImpl(std::shared_ptr<PartitionRegistry> registry, uint64_t max_updates)
+      : registry_(std::move(registry)), max_updates_(max_updates) {}
+
+  grpc::ServerUnaryReactor* SetReferenceChange(
+      grpc::CallbackServerContext* context, const mmu::v1::SetReferenceChangeRequest* request,
+      mmu::v1::SetReferenceChangeResponse* response) override;
+
+ private:
+  absl::Status Apply(const mmu::v1::SetReferenceChangeRequest& request) const;
+
+  const std::shared_ptr<PartitionRegistry> registry_;
+  const uint64_t max_updates_;
+};
+
+}  // namespace papr::server
+
+#endif  // SERVER_MMU_SERVICE_H_
