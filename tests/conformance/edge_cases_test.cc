@@ -1,0 +1,100 @@
+// Runs every script of tests/conformance/edge_cases, each case in each of its profiles as a test of
+// its own, against the hypervisor that HPTD_TARGET names: "local" (the default) or the address of a
+// daemon.
+
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/machine.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/script.h"
+#include "tests/conformance/script_runner.h"
+
+namespace papr::conformance {
+namespace {
+
+std::string Target() {
+  const char* target = std::getenv("HPTD_TARGET");
+  return target == nullptr || *target == '\0' ? "local" : target;
+}
+
+class EdgeCase : public testing::Test {
+ public:
+  EdgeCase(std::string file, Case test_case)
+      : file_(std::move(file)), test_case_(std::move(test_case)) {}
+
+  void TestBody() override {
+    absl::StatusOr<std::unique_ptr<client::Machine>> machine =
+        client::CreateMachine(Target(), "edge-case", test_case_.config);
+    ASSERT_TRUE(machine.ok()) << file_ << ":" << test_case_.line << ": " << machine.status();
+    for (const Failure& failure : RunCase(test_case_, **machine)) {
+      ADD_FAILURE_AT(file_.c_str(), failure.line) << failure.message;
+    }
+  }
+
+ private:
+  const std::string file_;
+  const Case test_case_;
+};
+
+// "hcalls 16.2: nine enters" -> "L012_hcalls_16_2_nine_enters_qemu_tcg": what GoogleTest allows,
+// and different for each case of a file.
+std::string TestName(const Case& test_case, const std::string& profile) {
+  std::string name = absl::StrFormat("L%03d_", test_case.line);
+  for (const char c : absl::StrCat(test_case.name, " ", profile)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      name += c;
+    } else if (name.back() != '_') {
+      name += '_';
+    }
+  }
+  return name;
+}
+
+// Registers the cases of one file; false if it is malformed.
+bool RegisterFile(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  for (const std::string profile : {"kvm-hv", "qemu-tcg"}) {
+    absl::StatusOr<std::vector<Case>> cases = ParseScript(text.str(), profile);
+    if (!cases.ok()) {
+      std::cerr << path.string() << ": " << cases.status().message() << "\n";
+      return false;
+    }
+    for (const Case& each : *cases) {
+      testing::RegisterTest(path.stem().c_str(), TestName(each, profile).c_str(), nullptr, nullptr,
+                            path.c_str(), each.line, [path, each]() -> testing::Test* {
+                              return new EdgeCase(path.string(), each);
+                            });
+    }
+  }
+  return true;
+}
+
+bool RegisterAll() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TEST_DATA_DIR "/conformance/edge_cases")) {
+    if (entry.path().extension() == ".hcalls") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  bool good = !paths.empty();
+  for (const auto& path : paths) good = RegisterFile(path) && good;
+  return good;
+}
+
+}  // namespace
+}  // namespace papr::conformance
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!papr::conformance::RegisterAll()) return 2;
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,239 @@
+#include "tests/conformance/script.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "hcall/partition_spec.h"
+#include "tests/conformance/script_expression.h"
+#include "tests/conformance/script_step.h"
+
+namespace papr::conformance {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Line {
+  int number = 0;
+  Words words;
+};
+
+bool IsProfile(const std::string& word) { return word == "kvm-hv" || word == "qemu-tcg"; }
+
+// The lines that concern `profile`, without comments and prefixes.
+std::vector<Line> RelevantLines(std::string_view text, std::string_view profile) {
+  std::vector<Line> lines;
+  int number = 0;
+  for (absl::string_view raw : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    ++number;
+    const absl::string_view code = raw.substr(0, raw.find('#'));
+    Words words = absl::StrSplit(code, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (!words.empty() && words[0].ends_with(':') &&
+        IsProfile(words[0].substr(0, words[0].size() - 1))) {
+      if (words[0].substr(0, words[0].size() - 1) != profile) continue;
+      words.erase(words.begin());
+    }
+    if (!words.empty()) lines.push_back({number, std::move(words)});
+  }
+  return lines;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view profile) : profile_(profile), names_(PredefinedNames()) {}
+
+  absl::StatusOr<std::vector<Case>> Parse(const std::vector<Line>& lines) {
+    absl::Status status = ParseLines(lines, 0, lines.size());
+    if (status.ok()) status = FinishCase();
+    if (!status.ok()) return status;
+    return std::move(cases_);
+  }
+
+ private:
+  // Does the open case exist in this profile?
+  bool active() const { return case_profiles_.contains(profile_); }
+
+  absl::Status Error(int line, const absl::Status& status) {
+    return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", status.message()));
+  }
+  absl::Status Error(int line, const std::string& message) {
+    return Error(line, absl::InvalidArgumentError(message));
+  }
+
+  absl::Status ParseLines(const std::vector<Line>& lines, size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) {
+      absl::Status status;
+      if (lines[i].words[0] == "for") {
+        size_t end = i;
+        status = ParseLoop(lines, i, last, &end);
+        i = end;
+      } else {
+        status = ParseLine(lines[i]);
+      }
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // Unrolls the loop that opens at `first`; `end` gets the index of its `end` line.
+  absl::Status ParseLoop(const std::vector<Line>& lines, size_t first, size_t last, size_t* end) {
+    const Line& head = lines[first];
+    int depth = 1;
+    for (*end = first + 1; *end < last; ++*end) {
+      if (lines[*end].words[0] == "for") ++depth;
+      if (lines[*end].words[0] == "end" && --depth == 0) break;
+    }
+    if (depth != 0) return Error(head.number, "'for' without 'end'");
+    if (head.words.size() < 4 || head.words[2] != "in") {
+      return Error(head.number, "expected: for NAME in VALUE... or FIRST..LAST");
+    }
+    absl::StatusOr<std::vector<uint64_t>> values = LoopValues(head);
+    if (!values.ok()) return Error(head.number, values.status());
+    loops_.push_back(head.words[1]);
+    const Names outer = names_;
+    for (uint64_t value : *values) {
+      names_[head.words[1]] = value;
+      if (absl::Status status = ParseLines(lines, first + 1, *end); !status.ok()) return status;
+    }
+    names_ = outer;
+    loops_.pop_back();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<uint64_t>> LoopValues(const Line& head) {
+    std::vector<uint64_t> values;
+    for (size_t i = 3; i < head.words.size(); ++i) {
+      const std::vector<std::string> range = absl::StrSplit(head.words[i], "..");
+      absl::StatusOr<uint64_t> from = Evaluate(range.front(), names_);
+      if (!from.ok()) return from.status();
+      absl::StatusOr<uint64_t> to = Evaluate(range.back(), names_);
+      if (!to.ok()) return to.status();
+      if (range.size() > 2 || *to < *from || *to - *from > 0xffff) {
+        return absl::InvalidArgumentError(absl::StrCat("'", head.words[i], "' is no range"));
+      }
+      for (uint64_t value = *from; value <= *to; ++value) values.push_back(value);
+    }
+    return values;
+  }
+
+  absl::Status ParseLine(const Line& line) {
+    const std::string& verb = line.words[0];
+    if (verb == "case") return BeginCase(line);
+    if (verb == "fixture") return SetFixture(line);
+    if (verb == "profiles") return SetProfiles(line);
+    if (open_ && !active()) return absl::OkStatus();
+    if (verb == "let") return Let(line);
+    if (!open_) return Error(line.number, absl::StrCat("'", verb, "' outside a case"));
+    if (verb == "->") return AddExpectation(line);
+    absl::StatusOr<Step> step = ParseStep(line.words, names_);
+    if (!step.ok()) return Error(line.number, step.status());
+    if (absl::Status status = CheckLastStep(); !status.ok()) return status;
+    step->line = line.number;
+    step->text = absl::StrJoin(line.words, " ");
+    for (const std::string& loop : loops_) {
+      absl::StrAppend(&step->text, " [", loop, "=0x", absl::Hex(names_[loop]), "]");
+    }
+    open_->steps.push_back(*std::move(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginCase(const Line& line) {
+    if (absl::Status status = FinishCase(); !status.ok()) return status;
+    if (line.words.size() < 2) return Error(line.number, "a case needs a name");
+    if (!loops_.empty()) return Error(line.number, "a case inside a loop");
+    open_.emplace();
+    open_->line = line.number;
+    open_->name = absl::StrJoin(line.words.begin() + 1, line.words.end(), " ");
+    case_fixture_ = file_fixture_;
+    case_profiles_ = file_profiles_;
+    file_names_ = names_;
+    return absl::OkStatus();
+  }
+
+  absl::Status FinishCase() {
+    if (!open_) return absl::OkStatus();
+    if (absl::Status status = CheckLastStep(); !status.ok()) return status;
+    if (active()) {
+      if (open_->steps.empty()) return Error(open_->line, "a case without steps");
+      absl::StatusOr<hcall::PartitionSpec> spec =
+          hcall::ParsePartitionSpec(absl::StrCat(case_fixture_, ",profile=", profile_));
+      if (!spec.ok()) return Error(open_->line, spec.status());
+      open_->config = std::move(spec->config);
+      cases_.push_back(*std::move(open_));
+    }
+    open_.reset();
+    names_ = file_names_;
+    return absl::OkStatus();
+  }
+
+  // An hcall that nothing is expected of tests nothing: a mistake in the script.
+  absl::Status CheckLastStep() {
+    if (!open_ || open_->steps.empty()) return absl::OkStatus();
+    const Step& last = open_->steps.back();
+    const auto* call = std::get_if<CallStep>(&last.action);
+    if (call == nullptr || !call->expectations.empty()) return absl::OkStatus();
+    return Error(last.line, absl::StrCat("hcall without '->' for profile ", profile_));
+  }
+
+  absl::Status SetFixture(const Line& line) {
+    if (line.words.size() != 2) return Error(line.number, "expected: fixture PARTITION_SPEC");
+    (open_ ? case_fixture_ : file_fixture_) = line.words[1];
+    return absl::OkStatus();
+  }
+
+  absl::Status SetProfiles(const Line& line) {
+    std::set<std::string> profiles(line.words.begin() + 1, line.words.end());
+    for (const std::string& name : profiles) {
+      if (!IsProfile(name)) return Error(line.number, absl::StrCat("no profile '", name, "'"));
+    }
+    (open_ ? case_profiles_ : file_profiles_) = std::move(profiles);
+    return absl::OkStatus();
+  }
+
+  absl::Status Let(const Line& line) {
+    if (line.words.size() != 4 || line.words[2] != "=") {
+      return Error(line.number, "expected: let NAME = VALUE");
+    }
+    absl::StatusOr<uint64_t> value = Evaluate(line.words[3], names_);
+    if (!value.ok()) return Error(line.number, value.status());
+    names_[line.words[1]] = *value;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddExpectation(const Line& line) {
+    CallStep* call =
+        open_->steps.empty() ? nullptr : std::get_if<CallStep>(&open_->steps.back().action);
+    if (call == nullptr) return Error(line.number, "'->' does not follow an hcall");
+    absl::StatusOr<Expectation> expectation =
+        ParseExpectation({line.words.begin() + 1, line.words.end()}, names_);
+    if (!expectation.ok()) return Error(line.number, expectation.status());
+    expectation->line = line.number;
+    call->expectations.push_back(*std::move(expectation));
+    return absl::OkStatus();
+  }
+
+  const std::string profile_;
+  Names names_;
+  Names file_names_;                // as they were before the open case
+  std::vector<std::string> loops_;  // variables of the loops around the current line
+  std::string file_fixture_;
+  std::string case_fixture_;
+  std::set<std::string> file_profiles_ = {"kvm-hv", "qemu-tcg"};
+  std::set<std::string> case_profiles_;
+  std::optional<Case> open_;
+  std::vector<Case> cases_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Case>> ParseScript(std::string_view text, std::string_view profile) {
+  return Parser(profile).Parse(RelevantLines(text, profile));
+}
+
+}  // namespace papr::conformance
