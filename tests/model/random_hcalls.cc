@@ -1,6 +1,6 @@
 #include "tests/model/random_hcalls.h"
 
-#include <bit>
+#include <algorithm>
 
 namespace papr::model {
 namespace {
@@ -21,7 +21,10 @@ constexpr uint64_t kWindowBits = 0x1fff;
 }  // namespace
 
 RandomHcalls::RandomHcalls(uint64_t seed, const hcall::PartitionConfig& config)
-    : rng_(seed), memory_(config.memory), hash_base_(config.hash_opcode_base) {
+    : rng_(seed),
+      memory_(config.memory),
+      block_remove_sizes_(config.block_remove_sizes),
+      hash_base_(config.hash_opcode_base) {
   opcodes_ = {hcall::kHRemove,
               hcall::kHEnter,
               hcall::kHRead,
@@ -44,6 +47,7 @@ RandomHcalls::RandomHcalls(uint64_t seed, const hcall::PartitionConfig& config)
 void RandomHcalls::MakeBlocks(const hcall::PartitionConfig& config) {
   std::vector<uint64_t> windows;
   for (uint64_t i = 0; i < kWindows; ++i) windows.push_back(Below(kWindowBits + 1) & ~uint64_t{7});
+  windows[1] = windows[0] ^ 0x1000;  // the same groups in a table of order 19 or less
   const auto& segments = config.page_sizes.segments();
   while (blocks_.size() < kBlocks) {
     // The first segment sizes are the common ones.
@@ -142,6 +146,11 @@ uint64_t RandomHcalls::AvpnArgument(const Place& place) {
 }
 
 Step RandomHcalls::Next(const ReferenceModel& state) {
+  if (!planned_.empty()) {
+    const Step step = planned_.front();
+    planned_.pop_front();
+    return step;
+  }
   if (OneIn(8)) return Wild(state);
   Step step = Structured(state);
   if (auto* request = std::get_if<hcall::HcallRequest>(&step)) {
@@ -186,7 +195,7 @@ Step RandomHcalls::Wild(const ReferenceModel& state) {
   hcall::HcallRequest request;
   request.opcode = WildOpcode();
   // A wild H_CLEAR_HPT would empty the table too often to leave anything to find.
-  if (request.opcode == hcall::kHClearHpt && !OneIn(16)) request.opcode = hcall::kHRead;
+  if (request.opcode == hcall::kHClearHpt && !OneIn(64)) request.opcode = hcall::kHRead;
   const bool all_random = OneIn(2);
   for (uint64_t& value : request.registers) value = all_random ? rng_() : WildRegister(state);
   request.problem_state = OneIn(64);
@@ -211,8 +220,9 @@ Step RandomHcalls::Structured(const ReferenceModel& state) {
   if (die < 870) return call(hash_base_ + 8, HashBulkRemove());
   if (die < 890) return call(hcall::kHPageInit, PageInit());
   if (die < 900) return call(hcall::kHRegisterProcTbl, {0, 0, 0, OneIn(4), rng_()});
-  if (die < 920) return Resize(state);
-  if (die == 920 && OneIn(4)) return call(hcall::kHClearHpt, {rng_()});
+  if (die < 930) return Resize(state);
+  if (die == 930 && OneIn(8)) return call(hcall::kHClearHpt, {rng_()});
+  if (die < 950) return FillBlock(state);
   return hcall::ReferenceChange{AnyPlace(state).ptex, !OneIn(4), OneIn(2)};
 }
 
@@ -233,6 +243,26 @@ hcall::Registers RandomHcalls::Enter(const ReferenceModel& state) {
   uint64_t ptex = GroupStart(HashOf(page), secondary, state.group_mask()) + Below(kSlots);
   if (OneIn(32)) ptex = AnyPlace(state).ptex;
   return {flags, ptex, v, RandomR(block), rng_(), rng_()};
+}
+
+Step RandomHcalls::FillBlock(const ReferenceModel& state) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    filled_ = Below(blocks_.size());
+    const auto& taken = block_remove_sizes_;
+    if (std::find(taken.begin(), taken.end(), blocks_[filled_].sizes) != taken.end()) break;
+  }
+  const Block& block = blocks_[filled_];
+  for (uint64_t index = 0; index < kPagesInBlock; ++index) {
+    const VirtualPage page = PageOf(block, index);
+    const bool secondary = OneIn(4);
+    hcall::HcallRequest request{.opcode = hcall::kHEnter};
+    request.registers = {0, GroupStart(HashOf(page), secondary, state.group_mask()),
+                         AvpnOf(page) | (block.sizes.actual > 12 ? kLarge : 0) |
+                             (secondary ? kSecondary : 0) | kPresent,
+                         RandomR(block)};
+    planned_.emplace_back(request);
+  }
+  return Next(state);
 }
 
 hcall::Registers RandomHcalls::Remove(const ReferenceModel& state) {
@@ -283,22 +313,29 @@ hcall::Registers RandomHcalls::BulkRemove(const ReferenceModel& state) {
 }
 
 hcall::Registers RandomHcalls::BlockRemove(const ReferenceModel& state) {
-  const Block& block = AnyBlock();
-  const uint64_t first = OneIn(4) ? Below(kPagesInBlock) : 0;
+  const Block& block = OneIn(4) ? AnyBlock() : blocks_[filled_];
+  const uint64_t first = Below(kPagesInBlock);
+  const bool only_present = OneIn(2);
   Registers registers{};
   registers[0] = AvpnArgument({0, AvpnOf(PageOf(block, first))});
+  size_t next = 1;
   for (uint64_t k = 0; k < kPagesInBlock; ++k) {
-    const bool elsewhere = OneIn(12);
-    const Place place =
-        FindPage(state, elsewhere ? AnyBlock() : block, (first + k) % kPagesInBlock);
-    uint64_t control = OneIn(4) ? 0x40 : 0x41;
-    if (OneIn(24)) control = Pick<uint64_t>({0xc0, 0x00, 0x81, 0x51, 0x61, 0x71, 0x4f, 0x49});
-    uint64_t ptex = OneIn(24) ? Boundary(state) : place.ptex;
-    if (OneIn(64)) ptex |= uint64_t{0xa5} << 48;
-    registers[k + 1] = (control << 56) | (ptex & 0x00ffffffffffffff);
-    if (k > 0 && OneIn(24)) registers[k + 1] = registers[k];  // one entry twice
+    const Block& named = !only_present && OneIn(12) ? AnyBlock() : block;
+    const Place place = FindPage(state, named, (first + k) % kPagesInBlock);
+    if (only_present && !state.Present(place.ptex)) continue;
+    registers[next++] = BlockSpecifier(state, place.ptex);
+    if (next > 2 && OneIn(24)) registers[next - 1] = registers[next - 2];  // one entry twice
   }
+  if (next < registers.size()) registers[next] = uint64_t{0xc0} << 56;
   return registers;
+}
+
+uint64_t RandomHcalls::BlockSpecifier(const ReferenceModel& state, uint64_t ptex) {
+  uint64_t control = OneIn(4) ? 0x40 : 0x41;
+  if (OneIn(40)) control = Pick<uint64_t>({0xc0, 0x00, 0x81, 0x51, 0x61, 0x71, 0x4f, 0x49});
+  if (OneIn(40)) ptex = Boundary(state);
+  if (OneIn(64)) ptex |= uint64_t{0xa5} << 48;
+  return (control << 56) | (ptex & 0x00ffffffffffffff);
 }
 
 uint64_t RandomHcalls::SomeHash(const VirtualPage& page) {
@@ -347,28 +384,30 @@ Step RandomHcalls::Resize(const ReferenceModel& state) {
   const uint64_t odd = OneIn(16) ? uint64_t{1} << (32 + Below(32)) : 0;
   const uint64_t flags = OneIn(24) ? Below(4) : 0;
   hcall::HcallRequest request;
-  switch (Below(8)) {
+  switch (Below(10)) {
     case 0:
     case 1:
       request.opcode = hcall::kHResizeHptPrepare;
       request.registers = {flags, order | odd};
       return request;
     case 2:
+    case 3:
+    case 4:
       request.opcode = hcall::kHResizeHptPrepare;
       request.registers = {flags, uint64_t(pending)};
       return request;
-    case 3:
+    case 5:
       request.opcode = hcall::kHResizeHptCommit;
       request.registers = {flags, (OneIn(4) ? order : uint64_t(pending)) | odd};
       return request;
-    case 4:
+    case 6:
       request.opcode = hcall::kHResizeHptCommit;
       request.registers = {0, uint64_t(pending)};
       return request;
     default:
       return FinishPreparation{
           OneIn(8) ? static_cast<int>(order) : pending,
-          OneIn(12) ? Pick<int64_t>({hcall::kHNoMem, hcall::kHPtegFull}) : hcall::kHSuccess};
+          OneIn(4) ? Pick<int64_t>({hcall::kHNoMem, hcall::kHPtegFull}) : hcall::kHSuccess};
   }
 }
 

@@ -9,6 +9,7 @@
 #define TESTS_MODEL_RANDOM_HCALLS_H_
 
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <random>
 #include <variant>
@@ -79,12 +80,15 @@ class RandomHcalls {
   uint64_t WildRegister(const ReferenceModel& state);
   Step Structured(const ReferenceModel& state);
   Registers Enter(const ReferenceModel& state);
+  // Plans to enter all pages of a block, for H_BLOCK_REMOVE to find, and begins.
+  Step FillBlock(const ReferenceModel& state);
   Registers Remove(const ReferenceModel& state);
   Registers Read(const ReferenceModel& state);
   Registers Protect(const ReferenceModel& state);
   Registers Clear(const ReferenceModel& state);
   Registers BulkRemove(const ReferenceModel& state);
   Registers BlockRemove(const ReferenceModel& state);
+  uint64_t BlockSpecifier(const ReferenceModel& state, uint64_t ptex);
   Registers HashRemove();
   Registers HashProtect();
   Registers HashBulkRemove();
@@ -95,7 +99,10 @@ class RandomHcalls {
 
   std::mt19937_64 rng_;
   std::vector<hcall::MemoryRegion> memory_;
+  std::vector<mmu::PageSizes> block_remove_sizes_;
   std::vector<Block> blocks_;
+  size_t filled_ = 0;              // the block that was filled last
+  std::deque<Step> planned_;       // to come before anything else
   std::vector<uint64_t> opcodes_;  // of every call there is, with this partition's H_HASH_* numbers
   uint64_t hash_base_;
 };

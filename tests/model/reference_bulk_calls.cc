@@ -35,7 +35,7 @@ hcall::HcallResult ReferenceModel::BulkRemove(const Registers& in, FoundBy found
     if (type == kEnd) return result;
     const bool bad_operand = by_hash ? modifier != kModifierAvpn : operand >= entry_count();
     if (type != kRequest || modifier == kModifierInvalid || bad_operand) {
-      const bool leave_word = qemu() && type != kRequest;
+      const bool leave_word = qemu() && !by_hash && type != kRequest;
       if (!leave_word) high = Specifier(0xa0 | modifier, operand);
       result.return_code = hcall::kHParameter;
       return result;

@@ -58,7 +58,8 @@ uint64_t RecoverableBits(int base_shift) { return base_shift < 23 ? LowBits(23 -
 
 VirtualPage RecoverPage(uint64_t v, int base_shift, uint64_t ptex, uint64_t group_mask) {
   VirtualPage page;
-  page.segment_shift = (v & kTerabyteSegment) != 0 ? 40 : 28;
+  // Reserved values of B, which only QEMU lets in, count as 1 TB.
+  page.segment_shift = (v >> 62) != 0 ? 40 : 28;
   page.base_shift = base_shift;
   const uint64_t avpn = WithoutPageBits((v & kAvpn) >> 7, base_shift);
   page.vsid = avpn >> (page.segment_shift - 23);
