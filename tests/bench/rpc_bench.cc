@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kPairs = 21;
+constexpr int kPairs = 11;
 constexpr milliseconds kSampleTime{200};
 constexpr int kLanes = 32;
 constexpr int kBatchHcalls = 64;
