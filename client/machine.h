@@ -38,6 +38,9 @@ class Machine {
   virtual absl::StatusOr<hcall::DeviceTree> GetDeviceTree() = 0;
 };
 
+// The target that means: in this process.
+inline constexpr std::string_view kLocalTarget = "local";
+
 // A partition of `config` on `target`: "local", or the address of a daemon ("host:port",
 // "unix:/path"). On a daemon it gets `name`, must not exist, and is deleted with the Machine.
 absl::StatusOr<std::unique_ptr<Machine>> CreateMachine(std::string_view target,

@@ -1,0 +1,64 @@
+// hptctl: partitions, hcalls, replays and experiments from the command line.
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+
+#include "client/hptctl/commands.h"
+#include "client/hptctl/context.h"
+
+namespace papr::client::hptctl {
+namespace {
+
+constexpr char kFooter[] = R"(
+Examples:
+  hptctl partition create lpar1 --order 24 --ram 0:1G
+  hptctl hcall H_ENTER 0 0x1000 0x123456789001 0x1000196 --partition lpar1
+  hptctl dump --partition lpar1
+  hptctl replay boot.trace.zst --target local
+
+Exit codes:
+  0  done; for questions, the answer is yes
+  1  the answer is no: mismatches, faults, a return code other than H_SUCCESS, not serving
+  2  the command line makes no sense
+  3  the daemon cannot be reached or did not answer in time
+  4  the daemon refused the request, or a file cannot be read)";
+
+int Main(int argc, char** argv) {
+  // Standard output is for results.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("hptctl"));
+
+  Context context;
+  CLI::App app("hptctl: the guest's and the operator's side of hptd", "hptctl");
+  app.set_version_flag("--version", HPTCTL_VERSION);
+  app.add_option("--target", context.target,
+                 "The daemon: HOST:PORT, unix:/PATH, or local (in this process; replay and "
+                 "experiment only)")
+      ->envname("HPTD_TARGET")
+      ->capture_default_str();
+  app.add_flag("--json", context.json, "Print one JSON document instead of text");
+  app.require_subcommand(1);
+  app.fallthrough();  // global options may stand after the subcommand
+  app.footer(kFooter);
+
+  AddPartitionCommand(&app, &context);
+  AddHealthCommand(&app, &context);
+  AddHcallCommand(&app, &context);
+  AddDumpCommand(&app, &context);
+  AddCheckCommand(&app, &context);
+  AddReplayCommand(&app, &context);
+  AddExperimentCommand(&app, &context);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  return context.action();
+}
+
+}  // namespace
+}  // namespace papr::client::hptctl
+
+int main(int argc, char** argv) { return papr::client::hptctl::Main(argc, argv); }

@@ -1,0 +1,127 @@
+#include "client/partition_admin.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "client/config_proto.h"
+#include "papr/mmu/v1/partition.grpc.pb.h"
+
+namespace papr::client {
+
+namespace v1 = ::papr::mmu::v1;
+
+struct PartitionAdmin::Rpc {
+  std::unique_ptr<v1::PartitionService::Stub> stub;
+
+  // Makes one unary call.
+  template <typename Request, typename Response>
+  absl::Status Call(const Connection& connection,
+                    grpc::Status (v1::PartitionService::Stub::*method)(grpc::ClientContext*,
+                                                                       const Request&, Response*),
+                    const Request& request, Response* response) {
+    grpc::ClientContext context;
+    connection.Prepare(&context);
+    return connection.ToStatus((stub.get()->*method)(&context, request, response));
+  }
+};
+
+PartitionAdmin::PartitionAdmin(std::shared_ptr<Connection> connection)
+    : connection_(std::move(connection)), rpc_(std::make_unique<Rpc>()) {
+  rpc_->stub = v1::PartitionService::NewStub(connection_->channel());
+}
+
+PartitionAdmin::~PartitionAdmin() = default;
+
+absl::StatusOr<v1::Partition> PartitionAdmin::Create(const std::string& name,
+                                                     const hcall::PartitionConfig& config) {
+  v1::CreatePartitionRequest request;
+  request.set_name(name);
+  *request.mutable_config() = ToProto(config);
+  v1::CreatePartitionResponse response;
+  const absl::Status status =
+      rpc_->Call(*connection_, &v1::PartitionService::Stub::CreatePartition, request, &response);
+  if (!status.ok()) return status;
+  return std::move(*response.mutable_partition());
+}
+
+absl::StatusOr<v1::Partition> PartitionAdmin::Get(const std::string& name) {
+  v1::GetPartitionRequest request;
+  request.set_name(name);
+  v1::GetPartitionResponse response;
+  const absl::Status status =
+      rpc_->Call(*connection_, &v1::PartitionService::Stub::GetPartition, request, &response);
+  if (!status.ok()) return status;
+  return std::move(*response.mutable_partition());
+}
+
+absl::StatusOr<std::vector<v1::Partition>> PartitionAdmin::List() {
+  std::vector<v1::Partition> all;
+  v1::ListPartitionsRequest request;
+  do {
+    v1::ListPartitionsResponse response;
+    const absl::Status status =
+        rpc_->Call(*connection_, &v1::PartitionService::Stub::ListPartitions, request, &response);
+    if (!status.ok()) return status;
+    for (v1::Partition& partition : *response.mutable_partitions()) {
+      all.push_back(std::move(partition));
+    }
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return all;
+}
+
+absl::StatusOr<v1::Partition> PartitionAdmin::Reset(const std::string& name,
+                                                    std::optional<int> order) {
+  v1::ResetPartitionRequest request;
+  request.set_name(name);
+  if (order.has_value()) request.set_order(static_cast<uint32_t>(*order));
+  v1::ResetPartitionResponse response;
+  const absl::Status status =
+      rpc_->Call(*connection_, &v1::PartitionService::Stub::ResetPartition, request, &response);
+  if (!status.ok()) return status;
+  return std::move(*response.mutable_partition());
+}
+
+absl::Status PartitionAdmin::Delete(const std::string& name) {
+  v1::DeletePartitionRequest request;
+  request.set_name(name);
+  v1::DeletePartitionResponse response;
+  return rpc_->Call(*connection_, &v1::PartitionService::Stub::DeletePartition, request, &response);
+}
+
+absl::Status PartitionAdmin::FinishResizePreparation(const std::string& name, int order,
+                                                     int64_t return_code) {
+  v1::FinishResizePreparationRequest request;
+  request.set_name(name);
+  request.set_order(static_cast<uint32_t>(order));
+  request.set_return_code(return_code);
+  v1::FinishResizePreparationResponse response;
+  return rpc_->Call(*connection_, &v1::PartitionService::Stub::FinishResizePreparation, request,
+                    &response);
+}
+
+absl::StatusOr<v1::HptStatistics> PartitionAdmin::GetStatistics(const std::string& name) {
+  v1::GetHptStatisticsRequest request;
+  request.set_name(name);
+  request.set_digest(true);
+  v1::GetHptStatisticsResponse response;
+  const absl::Status status =
+      rpc_->Call(*connection_, &v1::PartitionService::Stub::GetHptStatistics, request, &response);
+  if (!status.ok()) return status;
+  return std::move(*response.mutable_statistics());
+}
+
+absl::StatusOr<v1::CheckHptResponse> PartitionAdmin::Check(const std::string& name,
+                                                           int max_findings) {
+  v1::CheckHptRequest request;
+  request.set_name(name);
+  request.set_max_findings(max_findings);
+  v1::CheckHptResponse response;
+  const absl::Status status =
+      rpc_->Call(*connection_, &v1::PartitionService::Stub::CheckHpt, request, &response);
+  if (!status.ok()) return status;
+  return response;
+}
+
+}  // namespace papr::client

@@ -1,0 +1,48 @@
+// A partition of a daemon.
+
+#ifndef CLIENT_REMOTE_MACHINE_H_
+#define CLIENT_REMOTE_MACHINE_H_
+
+#include <memory>
+#include <string>
+
+#include "client/connection.h"
+#include "client/machine.h"
+
+namespace papr::client {
+
+class RemoteMachine : public Machine {
+ public:
+  // Creates the partition and deletes it when this goes.
+  static absl::StatusOr<std::unique_ptr<RemoteMachine>> Create(
+      std::shared_ptr<Connection> connection, std::string name,
+      const hcall::PartitionConfig& config);
+  // Attaches to a partition that exists, and leaves it as it is. NOT_FOUND.
+  static absl::StatusOr<std::unique_ptr<RemoteMachine>> Attach(
+      std::shared_ptr<Connection> connection, std::string name);
+  ~RemoteMachine() override;
+
+  std::string_view target() const override;
+  std::unique_ptr<Hypervisor> MakeHypervisor() override;
+
+  absl::Status Reset(std::optional<int> order) override;
+  absl::Status SetReferenceChange(std::span<const hcall::ReferenceChange> updates) override;
+  absl::Status FinishResizePreparation(int order, int64_t return_code) override;
+  absl::StatusOr<hcall::HptStatistics> GetStatistics() override;
+  absl::StatusOr<mmu::TableCheckReport> Check(size_t max_findings) override;
+  absl::StatusOr<hcall::DeviceTree> GetDeviceTree() override;
+
+ private:
+  struct Rpc;
+
+  RemoteMachine(std::shared_ptr<Connection> connection, std::string name);
+
+  const std::shared_ptr<Connection> connection_;
+  const std::string name_;
+  const std::unique_ptr<Rpc> rpc_;
+  bool created_ = false;  // the partition is ours to delete
+};
+
+}  // namespace papr::client
+
+#endif  // CLIENT_REMOTE_MACHINE_H_
