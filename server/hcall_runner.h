@@ -23,6 +23,10 @@ class HcallRunner {
   // True for the calls that may scan, build or free a table, or wait for one to be built. They must
   // not run on a gRPC thread.
   static bool MayTakeLong(uint64_t opcode);
+  // True while every hcall of the partition has to wait, and should not on a gRPC thread.
+  static bool MustWait(const ServedPartition& served) {
+    return served.exclusive_operations.load(std::memory_order_relaxed) != 0;
+  }
 
   // Runs one hcall that came by itself, as `rpc`.
   hcall::HcallResult Run(ServedPartition& served, const hcall::HcallRequest& request,

@@ -34,67 +34,40 @@ class HcallServiceImpl final : public mmu::v1::HcallService::CallbackService {
                       mmu::v1::HcallBatchResponse* response) override;
 
   Reactor* Enter(Context* context, const mmu::v1::EnterRequest* request,
-                 mmu::v1::EnterResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kEnter);
-  }
+                 mmu::v1::EnterResponse* response) override;
   Reactor* Read(Context* context, const mmu::v1::ReadRequest* request,
-                mmu::v1::ReadResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kRead);
-  }
+                mmu::v1::ReadResponse* response) override;
   Reactor* Remove(Context* context, const mmu::v1::RemoveRequest* request,
-                  mmu::v1::RemoveResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kRemove);
-  }
+                  mmu::v1::RemoveResponse* response) override;
   Reactor* Protect(Context* context, const mmu::v1::ProtectRequest* request,
-                   mmu::v1::ProtectResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kProtect);
-  }
+                   mmu::v1::ProtectResponse* response) override;
   Reactor* ClearReference(Context* context, const mmu::v1::ClearReferenceRequest* request,
-                          mmu::v1::ClearReferenceResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kClearReference);
-  }
+                          mmu::v1::ClearReferenceResponse* response) override;
   Reactor* ClearModify(Context* context, const mmu::v1::ClearModifyRequest* request,
-                       mmu::v1::ClearModifyResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kClearModify);
-  }
+                       mmu::v1::ClearModifyResponse* response) override;
   Reactor* BulkRemove(Context* context, const mmu::v1::BulkRemoveRequest* request,
-                      mmu::v1::BulkRemoveResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kBulkRemove);
-  }
+                      mmu::v1::BulkRemoveResponse* response) override;
   Reactor* BlockRemove(Context* context, const mmu::v1::BlockRemoveRequest* request,
-                       mmu::v1::BlockRemoveResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kBlockRemove);
-  }
+                       mmu::v1::BlockRemoveResponse* response) override;
   Reactor* HashRemove(Context* context, const mmu::v1::HashRemoveRequest* request,
-                      mmu::v1::HashRemoveResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kHashRemove);
-  }
+                      mmu::v1::HashRemoveResponse* response) override;
   Reactor* HashProtect(Context* context, const mmu::v1::HashProtectRequest* request,
-                       mmu::v1::HashProtectResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kHashProtect);
-  }
+                       mmu::v1::HashProtectResponse* response) override;
   Reactor* HashBulkRemove(Context* context, const mmu::v1::HashBulkRemoveRequest* request,
-                          mmu::v1::HashBulkRemoveResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kHashBulkRemove);
-  }
+                          mmu::v1::HashBulkRemoveResponse* response) override;
   Reactor* ResizeHptPrepare(Context* context, const mmu::v1::ResizeHptPrepareRequest* request,
-                            mmu::v1::ResizeHptPrepareResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kResizeHptPrepare);
-  }
+                            mmu::v1::ResizeHptPrepareResponse* response) override;
   Reactor* ResizeHptCommit(Context* context, const mmu::v1::ResizeHptCommitRequest* request,
-                           mmu::v1::ResizeHptCommitResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kResizeHptCommit);
-  }
+                           mmu::v1::ResizeHptCommitResponse* response) override;
   Reactor* PageInit(Context* context, const mmu::v1::PageInitRequest* request,
-                    mmu::v1::PageInitResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kPageInit);
-  }
+                    mmu::v1::PageInitResponse* response) override;
   Reactor* ClearHpt(Context* context, const mmu::v1::ClearHptRequest* request,
-                    mmu::v1::ClearHptResponse* response) override {
-    return Typed(context, request, response, HcallRpc::kClearHpt);
-  }
+                    mmu::v1::ClearHptResponse* response) override;
 
  private:
+  template <typename Work>
+  Reactor* RunOrQueue(Context* context, const std::shared_ptr<ServedPartition>& served,
+                      bool takes_long, Work work);
   // Any typed RPC. The overloads of typed_hcalls.h know the rest.
   template <typename Request, typename Response>
   Reactor* Typed(Context* context, const Request* request, Response* response, HcallRpc rpc);

@@ -9,23 +9,24 @@
 
 #include "papr/mmu/v1/mmu.grpc.pb.h"
 #include "server/partition_registry.h"
+#include "server/worker_pool.h"
 
 namespace papr::server {
 
 class MmuServiceImpl final : public mmu::v1::MmuService::CallbackService {
  public:
   // `max_updates`: of one SetReferenceChange, the limit --max_batch_hcalls.
-  MmuServiceImpl(std::shared_ptr<PartitionRegistry> registry, uint64_t max_updates)
-      : registry_(std::move(registry)), max_updates_(max_updates) {}
+  MmuServiceImpl(std::shared_ptr<PartitionRegistry> registry, std::shared_ptr<WorkerPool> workers,
+                 uint64_t max_updates)
+      : registry_(std::move(registry)), workers_(std::move(workers)), max_updates_(max_updates) {}
 
   grpc::ServerUnaryReactor* SetReferenceChange(
       grpc::CallbackServerContext* context, const mmu::v1::SetReferenceChangeRequest* request,
       mmu::v1::SetReferenceChangeResponse* response) override;
 
  private:
-  absl::Status Apply(const mmu::v1::SetReferenceChangeRequest& request) const;
-
   const std::shared_ptr<PartitionRegistry> registry_;
+  const std::shared_ptr<WorkerPool> workers_;
   const uint64_t max_updates_;
 };
 

@@ -31,6 +31,23 @@ struct ServedPartition {
   std::string name;
   std::unique_ptr<hcall::Partition> partition;
   std::shared_ptr<PartitionCells> cells;
+  // Operations in progress that hold back every hcall of the partition until they are done. While
+  // there are any, hcalls wait on worker threads, not on gRPC's.
+  std::atomic<int> exclusive_operations{0};
+};
+
+// Counts as one of a partition's exclusive operations while it lives.
+class ExclusiveOperation {
+ public:
+  explicit ExclusiveOperation(ServedPartition& served) : served_(served) {
+    served_.exclusive_operations.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~ExclusiveOperation() { served_.exclusive_operations.fetch_sub(1, std::memory_order_relaxed); }
+  ExclusiveOperation(const ExclusiveOperation&) = delete;
+  ExclusiveOperation& operator=(const ExclusiveOperation&) = delete;
+
+ private:
+  ServedPartition& served_;
 };
 
 class PartitionRegistry {

@@ -140,6 +140,7 @@ absl::Status PartitionServiceImpl::Reset(const v1::ResetPartitionRequest& reques
   }
   const auto served = registry_->Find(request.name());
   if (served == nullptr) return NoSuchPartition(request.name());
+  const ExclusiveOperation exclusive(*served);
   const absl::Status status = served->partition->Reset(order);
   if (absl::IsInvalidArgument(status)) return WithField(status, "order");
   if (absl::IsResourceExhausted(status)) {

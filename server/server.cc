@@ -54,7 +54,7 @@ class GrpcServer final : public Server {
         rpc_metrics_(std::make_shared<RpcMetrics>()),
         registry_(std::make_shared<PartitionRegistry>(options.limits, hcall_metrics_, workers_)),
         hcall_service_(registry_, hcall_metrics_, workers_, options.limits.max_batch_hcalls),
-        mmu_service_(registry_, options.limits.max_batch_hcalls),
+        mmu_service_(registry_, workers_, options.limits.max_batch_hcalls),
         partition_service_(registry_, workers_) {}
   ~GrpcServer() override { Drain(absl::ZeroDuration()); }
 
