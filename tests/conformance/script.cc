@@ -117,7 +117,7 @@ class Parser {
       if (range.size() > 2 || *to < *from || *to - *from > 0xffff) {
         return absl::InvalidArgumentError(absl::StrCat("'", head.words[i], "' is no range"));
       }
-      for (uint64_t value = *from; value <= *to; ++value) values.push_back(value);
+      for (uint64_t step = 0; step <= *to - *from; ++step) values.push_back(*from + step);
     }
     return values;
   }

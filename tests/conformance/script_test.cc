@@ -46,7 +46,7 @@ TEST(ScriptExpression, SumsProductsAndNames) {
   EXPECT_EQ(Evaluate("0xffffffffffffffff", names).value(), ~uint64_t{0});
   EXPECT_EQ(Evaluate("PTEX+8*2+1", names).value(), 0x21u);
   EXPECT_EQ(Evaluate("EXACT+AVPN", names).value(), 0x8080000000u);
-  for (const char* bad : {"", "UNKNOWN", "1+", "0x", "1 + 2", "-1", "0x10000000000000000"}) {
+  for (const char* bad : {"", "UNKNOWN", "1+", "0x", "1-2", "-1", "0x10000000000000000"}) {
     EXPECT_FALSE(Evaluate(bad, names).ok()) << bad;
   }
 }
