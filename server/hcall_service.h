@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "papr/mmu/v1/hcall.grpc.pb.h"
+#include "server/drain_state.h"
 #include "server/hcall_runner.h"
 #include "server/partition_registry.h"
 #include "server/worker_pool.h"
@@ -19,10 +20,11 @@ class HcallServiceImpl final : public mmu::v1::HcallService::CallbackService {
  public:
   HcallServiceImpl(std::shared_ptr<PartitionRegistry> registry,
                    std::shared_ptr<HcallMetrics> metrics, std::shared_ptr<WorkerPool> workers,
-                   uint64_t max_batch_hcalls)
+                   std::shared_ptr<const DrainState> drain, uint64_t max_batch_hcalls)
       : registry_(std::move(registry)),
         runner_(std::move(metrics)),
         workers_(std::move(workers)),
+        drain_(std::move(drain)),
         max_batch_hcalls_(max_batch_hcalls) {}
 
   using Context = grpc::CallbackServerContext;
@@ -77,6 +79,7 @@ class HcallServiceImpl final : public mmu::v1::HcallService::CallbackService {
   const std::shared_ptr<PartitionRegistry> registry_;
   const HcallRunner runner_;
   const std::shared_ptr<WorkerPool> workers_;
+  const std::shared_ptr<const DrainState> drain_;
   const uint64_t max_batch_hcalls_;
 };
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "papr/mmu/v1/mmu.grpc.pb.h"
+#include "server/drain_state.h"
 #include "server/partition_registry.h"
 #include "server/worker_pool.h"
 
@@ -17,8 +18,11 @@ class MmuServiceImpl final : public mmu::v1::MmuService::CallbackService {
  public:
   // `max_updates`: of one SetReferenceChange, the limit --max_batch_hcalls.
   MmuServiceImpl(std::shared_ptr<PartitionRegistry> registry, std::shared_ptr<WorkerPool> workers,
-                 uint64_t max_updates)
-      : registry_(std::move(registry)), workers_(std::move(workers)), max_updates_(max_updates) {}
+                 std::shared_ptr<const DrainState> drain, uint64_t max_updates)
+      : registry_(std::move(registry)),
+        workers_(std::move(workers)),
+        drain_(std::move(drain)),
+        max_updates_(max_updates) {}
 
   grpc::ServerUnaryReactor* SetReferenceChange(
       grpc::CallbackServerContext* context, const mmu::v1::SetReferenceChangeRequest* request,
@@ -27,6 +31,7 @@ class MmuServiceImpl final : public mmu::v1::MmuService::CallbackService {
  private:
   const std::shared_ptr<PartitionRegistry> registry_;
   const std::shared_ptr<WorkerPool> workers_;
+  const std::shared_ptr<const DrainState> drain_;
   const uint64_t max_updates_;
 };
 

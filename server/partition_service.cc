@@ -36,6 +36,7 @@ template <typename Request, typename Response>
 PartitionServiceImpl::Reactor* PartitionServiceImpl::OnWorker(
     Context* context, const Request* request, Response* response,
     absl::Status (PartitionServiceImpl::*method)(const Request&, Response*)) {
+  if (drain_->draining()) return FinishNow(context, Draining());
   return FinishOnWorker(context, *workers_, [this, request, response, method] {
     return (this->*method)(*request, response);
   });

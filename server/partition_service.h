@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "papr/mmu/v1/partition.grpc.pb.h"
+#include "server/drain_state.h"
 #include "server/partition_registry.h"
 #include "server/worker_pool.h"
 
@@ -17,8 +18,8 @@ namespace papr::server {
 class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackService {
  public:
   PartitionServiceImpl(std::shared_ptr<PartitionRegistry> registry,
-                       std::shared_ptr<WorkerPool> workers)
-      : registry_(std::move(registry)), workers_(std::move(workers)) {}
+                       std::shared_ptr<WorkerPool> workers, std::shared_ptr<const DrainState> drain)
+      : registry_(std::move(registry)), workers_(std::move(workers)), drain_(std::move(drain)) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -65,6 +66,7 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
 
   const std::shared_ptr<PartitionRegistry> registry_;
   const std::shared_ptr<WorkerPool> workers_;
+  const std::shared_ptr<const DrainState> drain_;
 };
 
 }  // namespace papr::server

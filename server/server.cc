@@ -5,12 +5,15 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/drain_state.h"
 #include "server/hcall_metrics.h"
 #include "server/hcall_service.h"
 #include "server/hpt_metrics.h"
@@ -39,6 +42,10 @@ void InstallPlugins() {
   });
 }
 
+// How long a draining server answers new calls with UNAVAILABLE before it closes connections:
+// longer than what a caller needs between two calls.
+constexpr absl::Duration kFarewell = absl::Milliseconds(200);
+
 int Milliseconds(absl::Duration duration) {
   const int64_t most = std::numeric_limits<int>::max();
   return static_cast<int>(std::min(absl::ToInt64Milliseconds(duration), most));
@@ -53,9 +60,10 @@ class GrpcServer final : public Server {
         hcall_metrics_(std::make_shared<HcallMetrics>(options.limits.metrics_max_partitions)),
         rpc_metrics_(std::make_shared<RpcMetrics>()),
         registry_(std::make_shared<PartitionRegistry>(options.limits, hcall_metrics_, workers_)),
-        hcall_service_(registry_, hcall_metrics_, workers_, options.limits.max_batch_hcalls),
-        mmu_service_(registry_, workers_, options.limits.max_batch_hcalls),
-        partition_service_(registry_, workers_) {}
+        hcall_service_(registry_, hcall_metrics_, workers_, drain_,
+                       options.limits.max_batch_hcalls),
+        mmu_service_(registry_, workers_, drain_, options.limits.max_batch_hcalls),
+        partition_service_(registry_, workers_, drain_) {}
   ~GrpcServer() override { Drain(absl::ZeroDuration()); }
 
   absl::Status Start();
@@ -73,6 +81,7 @@ class GrpcServer final : public Server {
   void Configure(grpc::ServerBuilder& builder);
 
   const ServerOptions options_;
+  const std::shared_ptr<DrainState> drain_ = std::make_shared<DrainState>();
   const std::shared_ptr<WorkerPool> workers_;
   const std::shared_ptr<HcallMetrics> hcall_metrics_;
   const std::shared_ptr<RpcMetrics> rpc_metrics_;
@@ -83,7 +92,6 @@ class GrpcServer final : public Server {
   std::unique_ptr<grpc::Server> grpc_;
   std::vector<std::string> grpc_addresses_;
   std::unique_ptr<MetricsEndpoint> metrics_;
-  std::atomic<bool> draining_{false};
 };
 
 absl::Status GrpcServer::CheckAddresses() const {
@@ -190,9 +198,13 @@ absl::Status GrpcServer::Start() {
 }
 
 void GrpcServer::Drain(absl::Duration grace) {
-  if (draining_.exchange(true) || grpc_ == nullptr) return;
+  if (!drain_->Begin() || grpc_ == nullptr) return;
+  const auto deadline = std::chrono::system_clock::now() + absl::ToChronoNanoseconds(grace);
   grpc_->GetHealthCheckService()->SetServingStatus(false);
-  grpc_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoNanoseconds(grace));
+  // A call that reaches gRPC after its Shutdown() is cut off without an answer. So first tell
+  // callers for a while, in so many words, that nothing was executed.
+  absl::SleepFor(std::min(grace / 2, kFarewell));
+  grpc_->Shutdown(deadline);
   grpc_->Wait();
 }
 

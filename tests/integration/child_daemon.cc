@@ -1,5 +1,6 @@
 #include "tests/integration/child_daemon.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,9 +29,7 @@ ChildDaemon::ChildDaemon(std::vector<std::string> arguments) {
   argv.push_back(nullptr);
   int output[2];
   // A file, so that a daemon that logs much never waits for this test to read.
-  char name[] = "/tmp/hptd_test_stderr_XXXXXX";
-  error_fd_ = mkstemp(name);
-  unlink(name);
+  error_fd_ = memfd_create("standard error of hptd", MFD_CLOEXEC);
   if (error_fd_ < 0 || pipe(output) != 0) std::abort();
   pid_ = fork();
   if (pid_ == 0) {

@@ -1,0 +1,41 @@
+// Runs hptctl as a process, against an hptd of its own.
+
+#ifndef TESTS_INTEGRATION_HPTCTL_HPTCTL_FIXTURE_H_
+#define TESTS_INTEGRATION_HPTCTL_HPTCTL_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "tests/integration/child_daemon.h"
+
+namespace papr::client {
+
+struct ProgramResult {
+  int exit_code = -1;
+  std::string output;  // standard output
+  std::string error;   // standard error
+};
+
+// Runs hptctl with these arguments and HPTD_TARGET set to `target`.
+ProgramResult RunHptctl(const std::string& target, const std::vector<std::string>& arguments);
+
+class HptctlTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+
+  // hptctl at this test's daemon.
+  ProgramResult Run(const std::vector<std::string>& arguments) const;
+  // The same with --json, which must succeed with `exit_code` and print a document.
+  nlohmann::json RunJson(std::vector<std::string> arguments, int exit_code = 0) const;
+
+  std::unique_ptr<server::ChildDaemon> daemon_;
+  std::string target_;
+};
+
+}  // namespace papr::client
+
+#endif  // TESTS_INTEGRATION_HPTCTL_HPTCTL_FIXTURE_H_
