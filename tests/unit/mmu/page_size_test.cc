@@ -32,7 +32,9 @@ TEST(PageSizeTable, EveryLpByte) {
     const uint64_t r = static_cast<uint64_t>(lp) << kRLpShift;
     const auto sizes = PageSizeTable::Power().Decode(kVLarge, r);
     ASSERT_EQ(sizes.has_value(), valid.contains(lp)) << lp;
-    if (sizes.has_value()) EXPECT_EQ(*sizes, valid[lp]) << lp;
+    if (sizes.has_value()) {
+      EXPECT_EQ(*sizes, valid[lp]) << lp;
+    }
     // Bits outside the field do not matter.
     EXPECT_EQ(PageSizeTable::Power().Decode(~uint64_t{0}, r | ~kRLp), sizes) << lp;
     // Without L the field is address.
@@ -45,7 +47,9 @@ TEST(PageSizeTable, QemuDefaultOffersOnly4KAnd64K) {
     const auto sizes =
         PageSizeTable::QemuDefault().Decode(kVLarge, static_cast<uint64_t>(lp) << kRLpShift);
     ASSERT_EQ(sizes.has_value(), (lp & 0xf) == 1) << lp;
-    if (sizes.has_value()) EXPECT_EQ(*sizes, (PageSizes{k64K, k64K}));
+    if (sizes.has_value()) {
+      EXPECT_EQ(*sizes, (PageSizes{k64K, k64K}));
+    }
   }
   EXPECT_EQ(PageSizeTable::QemuDefault().Decode(~kVLarge, 0x2000), (PageSizes{k4K, k4K}));
 }
