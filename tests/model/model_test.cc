@@ -232,6 +232,30 @@ TEST(ModelCoverage, QemuCallsMeetTheirReturnCodes) {
                                                {"H_RESIZE_HPT_COMMIT", {0, 1, 2, -4, -6}}});
 }
 
+// Differences that random hypercalls found once.
+void ExpectAgreement(const PartitionConfig& config,
+                     const std::vector<hcall::HcallRequest>& requests) {
+  Comparison comparison(config, WithMemory::kYes);
+  for (const hcall::HcallRequest& request : requests) {
+    const std::string difference = comparison.Run(request);
+    EXPECT_TRUE(difference.empty()) << difference;
+  }
+}
+
+// A virtual address has 78 bits: page numbers of two segments may differ above the 64th.
+TEST(ModelFindings, BlockRemoveTellsVsidsApartByTheirTopBits) {
+  ExpectAgreement(
+      Base(Profile::kKvmHv, 24),
+      {{hcall::kHEnter, {hcall::kFlagExact, 0xb3c43, 0x0000123456789001, 0x1234012}},
+       {hcall::kHEnter, {hcall::kFlagExact, 0xb3c58, 0x2000123456789001, 0x1235012}},
+       {hcall::kHBlockRemove, {0, 0x40000000000b3c43, 0x40000000000b3c58, 0xc000000000000000}}});
+}
+
+TEST(ModelFindings, PageFlagsAreIgnoredForInputAndOutput) {
+  ExpectAgreement(Base(Profile::kKvmHv, 18),
+                  {{hcall::kHEnter, {hcall::kFlagZeroPage, 0, 0x305, 0x0000010000000032}}});
+}
+
 // Takes "--name=N" out of `argument`. False: it is something else or no number.
 bool ParseNumber(std::string_view argument, std::string_view prefix, uint64_t* value) {
   if (argument.substr(0, prefix.size()) != prefix) return false;

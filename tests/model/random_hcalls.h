@@ -38,7 +38,10 @@ class RandomHcalls {
   Step Next(const ReferenceModel& state);
 
  private:
-  // Eight neighbouring base pages of one segment. Their primary groups are neighbours, too.
+  static constexpr uint64_t kPagesInBlock = 8;
+
+  // Eight neighbouring base pages of one segment, aligned. Their primary groups are neighbours,
+  // too.
   struct Block {
     mmu::PageSizes sizes;
     uint64_t lp = 0;
@@ -67,7 +70,8 @@ class RandomHcalls {
   uint64_t RealAddressAndWimg(int actual_shift);
   uint64_t RandomR(const Block& block);
 
-  // Where page `index` of `block` stands, or else a slot where it might.
+  // Where page `index` of `block`, or of the next block from 8 on, stands, or else a slot where it
+  // might.
   Place FindPage(const ReferenceModel& state, const Block& block, uint64_t index);
   // Any entry of the busy groups, present if there is one; sometimes a boundary instead.
   Place AnyPlace(const ReferenceModel& state);
@@ -80,7 +84,8 @@ class RandomHcalls {
   uint64_t WildRegister(const ReferenceModel& state);
   Step Structured(const ReferenceModel& state);
   Registers Enter(const ReferenceModel& state);
-  // Plans to enter all pages of a block, for H_BLOCK_REMOVE to find, and begins.
+  // Plans to enter all pages of a block and some of the next, for H_BLOCK_REMOVE to find, and
+  // begins.
   Step FillBlock(const ReferenceModel& state);
   Registers Remove(const ReferenceModel& state);
   Registers Read(const ReferenceModel& state);
