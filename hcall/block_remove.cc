@@ -42,8 +42,7 @@ constexpr uint64_t Respond(uint64_t ts, Code code) {
 // What the first entry fixes for all others of the call.
 struct Anchor {
   mmu::PageSizes sizes;
-  mmu::SegmentSize segment;
-  uint64_t block;  // virtual page number, VSID included, without its low 3 bits
+  mmu::VirtualAddress block;  // its first address
 };
 
 // The entries that passed every test, locked until all of them are invalid.
@@ -89,12 +88,14 @@ class BlockRemoval {
     if ((ts & kAvpnTest) != 0 && !mmu::MatchesAvpn(entry.v(), ava_)) return Code::kNotFound;
     if (((ts >> kPageStateShift) & 3) == kPageStateReserved) return Code::kParameter;
     const auto va = mmu::RecoverVirtualAddress(entry.hpte(), entry.ptex(), sizes->base);
-    const uint64_t block = mmu::PageNumber(va, sizes->base) >> kBlockShift;
+    const auto block = mmu::RoundDown(va, sizes->base + kBlockShift);
     if (!anchor_.has_value()) {
-      anchor_ = Anchor{*sizes, va.segment, block};
+      anchor_ = Anchor{*sizes, block};
       return Code::kSuccess;
     }
-    if (anchor_->sizes != *sizes || anchor_->segment != va.segment) return Code::kSizeDiffers;
+    if (anchor_->sizes != *sizes || anchor_->block.segment != block.segment) {
+      return Code::kSizeDiffers;
+    }
     return anchor_->block == block ? Code::kSuccess : Code::kOtherBlock;
   }
 

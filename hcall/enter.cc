@@ -50,14 +50,16 @@ Outcome Enter(Partition& partition, Registers& registers) {
   }
   if (!partition.table().Contains(ptex)) return {kHParameter};
 
-  GuestMemory* memory = partition.qemu() ? nullptr : partition.config().guest_memory.get();
-  const bool page_work = memory != nullptr && (flags & kPageFlags) != 0;
+  // The page flags are for RAM, and QEMU has none of them.
+  GuestMemory* memory = partition.config().guest_memory.get();
+  const bool page_work =
+      memory != nullptr && ram != nullptr && !partition.qemu() && (flags & kPageFlags) != 0;
   if (page_work && sizes->actual > mmu::k64K) return {kHTooBig};
 
   auto entry = (flags & kFlagExact) != 0 ? partition.table().LockIfFree(ptex)
                                          : partition.table().LockFirstFree(ptex >> mmu::kPtegShift);
   if (!entry.has_value()) return {kHPtegFull};
-  if (page_work && ram != nullptr && (flags & kFlagZeroPage) != 0) {
+  if (page_work && (flags & kFlagZeroPage) != 0) {
     memory->Zero(address, page_bytes);  // before the mapping becomes valid
   }
   entry->Store({partition.StoredV(v), r});

@@ -8,14 +8,13 @@ namespace {
 
 // A virtual page: what may have one translation at most.
 struct PageKey {
-  uint64_t page;    // VA >> base shift, VSID included
-  uint8_t segment;  // B
-  uint8_t base;     // log2 of bytes
+  VirtualAddress page;  // its first address
+  int base;             // log2 of bytes
 
   friend bool operator==(const PageKey&, const PageKey&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const PageKey& key) {
-    return H::combine(std::move(h), key.page, key.segment, key.base);
+    return H::combine(std::move(h), key.page.segment, key.page.vsid, key.page.offset, key.base);
   }
 };
 
@@ -63,8 +62,7 @@ class Checker {
       return;  // Its place tells no address that it translates.
     }
     const VirtualAddress va = RecoverVirtualAddress(hpte, ptex, sizes->base);
-    const PageKey key{PageNumber(va, sizes->base), static_cast<uint8_t>(va.segment),
-                      static_cast<uint8_t>(sizes->base)};
+    const PageKey key{RoundDown(va, sizes->base), sizes->base};
     const auto [seen, inserted] = pages_.try_emplace(key, ptex);
     if (!inserted) Report(TableFault::kDuplicate, ptex, hpte, seen->second);
   }

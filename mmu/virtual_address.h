@@ -42,9 +42,10 @@ constexpr uint64_t Vpn(const VirtualAddress& va) {
   return (va.vsid << (SegmentShift(va.segment) - 12)) | (va.offset >> 12);
 }
 
-// Number of the page of 1 << base_shift bytes that holds `va` (VA >> base_shift, VSID included).
-constexpr uint64_t PageNumber(const VirtualAddress& va, int base_shift) {
-  return (va.vsid << (SegmentShift(va.segment) - base_shift)) | (va.offset >> base_shift);
+// First address of the aligned 2^shift bytes of its segment that hold `va`: equal for two addresses
+// if they share a page, or a block of pages, of that size.
+constexpr VirtualAddress RoundDown(const VirtualAddress& va, int shift) {
+  return {va.segment, va.vsid, va.offset & ~((uint64_t{1} << shift) - 1)};
 }
 
 // Primary hash, 39 bits. The primary PTEG is hash & mask, the secondary ~hash & mask.

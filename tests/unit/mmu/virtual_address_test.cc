@@ -159,11 +159,15 @@ TEST(VirtualAddress, VirtualRealModeArea) {
   EXPECT_EQ(EncodeR(page << k16M, k16M, lp, 0x190), 0x5000190u);
 }
 
-TEST(VirtualAddress, PageNumberIncludesTheVsid) {
-  const VirtualAddress va = MakeVirtualAddress(SegmentSize::k256M, 0x123456789, 0x10345678);
-  EXPECT_EQ(PageNumber(va, k4K), Vpn(va));
-  EXPECT_EQ(PageNumber(va, k64K), Vpn(va) >> 4);
-  EXPECT_EQ(PageNumber(va, k16M), Vpn(va) >> 12);
+TEST(VirtualAddress, PagesOfDifferentSegmentsDiffer) {
+  const VirtualAddress va{SegmentSize::k256M, 0x2000000000001, 0x3ab678};
+  EXPECT_EQ(RoundDown(va, k4K), (VirtualAddress{SegmentSize::k256M, 0x2000000000001, 0x3ab000}));
+  EXPECT_EQ(RoundDown(va, k64K), (VirtualAddress{SegmentSize::k256M, 0x2000000000001, 0x3a0000}));
+  // A 4K page number of 66 bits does not fit one word: the VSID's top bits must still count.
+  const VirtualAddress other{SegmentSize::k256M, 0x1, 0x3ab678};
+  EXPECT_NE(RoundDown(va, k4K), RoundDown(other, k4K));
+  // A 16G page takes all of a 256 MB segment.
+  EXPECT_EQ(RoundDown(va, k16G).offset, 0u);
 }
 
 // Any page of any segment is recovered from V and its place, at any order, in either group.
