@@ -25,6 +25,10 @@ absl::StatusOr<std::string> GrpcTarget(const std::string& address) {
 
 }  // namespace
 
+absl::Status Connection::CheckAddress(std::string_view address) {
+  return GrpcTarget(std::string(address)).status();
+}
+
 absl::StatusOr<std::shared_ptr<Connection>> Connection::Open(std::string_view address,
                                                              std::chrono::seconds timeout) {
   absl::StatusOr<std::string> target = GrpcTarget(std::string(address));

@@ -27,6 +27,9 @@ inline constexpr std::chrono::seconds kDefaultCallTimeout{120};
 
 class Connection {
  public:
+  // INVALID_ARGUMENT if Open() would refuse the address.
+  static absl::Status CheckAddress(std::string_view address);
+
   // `address` is "host:port", "unix:/path" or "/path". Nothing is sent before the first call. No
   // call is ever sent twice: an hcall is not idempotent. INVALID_ARGUMENT: no such form.
   static absl::StatusOr<std::shared_ptr<Connection>> Open(

@@ -45,11 +45,18 @@ int FailUsage(std::string_view message) {
   return kExitUsage;
 }
 
-absl::StatusOr<std::shared_ptr<Connection>> Connect(const Context& context) {
+bool CheckTarget(const Context& context) {
   if (context.target == kLocalTarget) {
-    return absl::InvalidArgumentError(
-        "this command needs a daemon: give --target HOST:PORT or unix:/PATH, not local");
+    if (context.local_allowed) return true;
+    FailUsage("this command needs a daemon: give --target HOST:PORT or unix:/PATH, not local");
+    return false;
   }
+  const absl::Status status = Connection::CheckAddress(context.target);
+  if (!status.ok()) FailUsage(absl::StrCat("--target ", status.message()));
+  return status.ok();
+}
+
+absl::StatusOr<std::shared_ptr<Connection>> Connect(const Context& context) {
   return Connection::Open(context.target);
 }
 

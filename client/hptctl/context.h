@@ -31,6 +31,7 @@ inline constexpr std::string_view kDefaultTarget = "127.0.0.1:50051";
 struct Context {
   std::string target{kDefaultTarget};
   bool json = false;
+  bool local_allowed = false;  // the subcommand can do without a daemon
   // What the command line asks for; set by the subcommand that was given, returns the exit code.
   std::function<int()> action;
 };
@@ -40,7 +41,10 @@ int Fail(const absl::Status& status);
 // The same for a command line that makes no sense.
 int FailUsage(std::string_view message);
 
-// A connection to the daemon that --target names. INVALID_ARGUMENT for "local".
+// True if --target is something that the subcommand can use; else says so on stderr.
+bool CheckTarget(const Context& context);
+
+// A connection to the daemon that --target names, which has passed CheckTarget().
 absl::StatusOr<std::shared_ptr<Connection>> Connect(const Context& context);
 
 // A 64-bit number, decimal or with 0x. INVALID_ARGUMENT.

@@ -200,6 +200,7 @@ void AddSlotTracking(CLI::App* group, Context* context) {
       "  hptctl experiment slot-tracking --iterations 20 --target local\n"
       "  hptctl experiment slot-tracking --mode find --transport batch --json");
   command->callback([context, arguments] {
+    context->local_allowed = true;
     context->action = [context, arguments] { return SlotTracking(*context, *arguments); };
   });
 }

@@ -53,7 +53,9 @@ std::string HpteHeading() {
 std::string HpteLine(const HpteView& view) {
   const auto [v, r] = view.hpte;
   std::string sizes = "?";
-  if (view.sizes.has_value()) {
+  if (!view.valid) {
+    sizes = "-";
+  } else if (view.sizes.has_value()) {
     sizes = PageSizeName(view.sizes->base);
     if (view.sizes->actual != view.sizes->base) {
       absl::StrAppend(&sizes, "/", PageSizeName(view.sizes->actual));
@@ -63,13 +65,36 @@ std::string HpteLine(const HpteView& view) {
   if (Has(v, mmu::kVBolted)) absl::StrAppend(&flags, " bolted");
   if (Has(v, mmu::kVSecondary)) absl::StrAppend(&flags, " secondary");
   if (flags.empty()) flags = " -";
-  return absl::StrFormat("%10x  %016x %016x  %-15x %-5s %-10x %-9s %-13x %2d %3d %s %s%s %s%s",
-                         view.ptex, v, r, view.vpn, SegmentName(view.address.segment),
-                         view.address.vsid, sizes, view.real_address, mmu::PageProtection(r),
-                         mmu::StorageKey(r), Has(r, mmu::kRNoExecute) ? "N" : "-",
-                         Has(r, mmu::kRReferenced) ? "R" : "-", Has(r, mmu::kRChanged) ? "C" : "-",
-                         WimgText(r), flags);
+  // What is not valid maps no page.
+  const auto hex = [&view](uint64_t value) {
+    return view.valid ? absl::StrFormat("%x", value) : std::string("-");
+  };
+  return absl::StrFormat(
+      "%10x  %016x %016x  %-15s %-5s %-10s %-9s %-13s %2d %3d %s %s%s %s%s", view.ptex, v, r,
+      hex(view.vpn), view.valid ? SegmentName(view.address.segment) : "-", hex(view.address.vsid),
+      sizes, hex(view.real_address), mmu::PageProtection(r), mmu::StorageKey(r),
+      Has(r, mmu::kRNoExecute) ? "N" : "-", Has(r, mmu::kRReferenced) ? "R" : "-",
+      Has(r, mmu::kRChanged) ? "C" : "-", WimgText(r), flags);
 }
+
+namespace {
+
+// What the entry maps; null throughout if it is not valid.
+void AddPage(const HpteView& view, nlohmann::ordered_json* json) {
+  const auto put = [&view, json](const char* key, bool known, const std::string& value) {
+    (*json)[key] = view.valid && known ? nlohmann::ordered_json(value) : nullptr;
+  };
+  const mmu::PageSizes sizes = view.sizes.value_or(mmu::PageSizes{});
+  put("vpn", true, Hex(view.vpn));
+  put("segment", true, SegmentName(view.address.segment));
+  put("vsid", true, Hex(view.address.vsid));
+  put("offset", true, Hex(view.address.offset));
+  put("base_page", view.sizes.has_value(), PageSizeName(sizes.base));
+  put("actual_page", view.sizes.has_value(), PageSizeName(sizes.actual));
+  put("real_address", true, Hex(view.real_address));
+}
+
+}  // namespace
 
 nlohmann::ordered_json HpteJson(const HpteView& view) {
   const auto [v, r] = view.hpte;
@@ -78,14 +103,7 @@ nlohmann::ordered_json HpteJson(const HpteView& view) {
   json["v"] = Hex(v);
   json["r"] = Hex(r);
   json["valid"] = view.valid;
-  json["vpn"] = Hex(view.vpn);
-  json["segment"] = SegmentName(view.address.segment);
-  json["vsid"] = Hex(view.address.vsid);
-  json["offset"] = Hex(view.address.offset);
-  json["base_page"] = view.sizes ? nlohmann::ordered_json(PageSizeName(view.sizes->base)) : nullptr;
-  json["actual_page"] =
-      view.sizes ? nlohmann::ordered_json(PageSizeName(view.sizes->actual)) : nullptr;
-  json["real_address"] = Hex(view.real_address);
+  AddPage(view, &json);
   json["pp"] = mmu::PageProtection(r);
   json["key"] = mmu::StorageKey(r);
   json["no_execute"] = Has(r, mmu::kRNoExecute);

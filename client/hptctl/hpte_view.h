@@ -35,6 +35,7 @@ std::string HpteHeading();
 std::string HpteLine(const HpteView& view);
 
 // "ptex" is a number; words and addresses are strings "0x...", which hold 64 bits in any reader.
+// What concerns the page is null in an entry that is not valid.
 nlohmann::ordered_json HpteJson(const HpteView& view);
 
 }  // namespace papr::client::hptctl

@@ -25,6 +25,15 @@ Exit codes:
   3  the daemon cannot be reached or did not answer in time
   4  the daemon refused the request, or a file cannot be read)";
 
+// Prints help, version or what is wrong with the command line.
+int ExitOf(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) &&
+      app.get_subcommands().empty() && app.remaining_size() > 0) {
+    return FailUsage("there is no command \"" + app.remaining().front() + "\"");
+  }
+  return app.exit(error) == 0 ? kExitOk : kExitUsage;
+}
+
 int Main(int argc, char** argv) {
   // Standard output is for results.
   spdlog::set_default_logger(spdlog::stderr_color_mt("hptctl"));
@@ -53,9 +62,9 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return ExitOf(app, error);
   }
-  return context.action();
+  return CheckTarget(context) ? context.action() : kExitUsage;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct ReplayArguments {
   std::vector<std::string> files;
   size_t batch = 256;
   size_t max_mismatches = 20;
+  bool no_final = false;
 };
 
 nlohmann::ordered_json ToJson(const ReplayReport& report) {
@@ -64,6 +65,7 @@ void PrintText(const ReplayReport& report) {
 int Replay(const Context& context, const ReplayArguments& arguments) {
   ReplayOptions options;
   options.batch = arguments.batch;
+  options.final_required = !arguments.no_final;
   options.max_reported = arguments.max_mismatches;
   options.progress = [](const ReplayReport& report, double fraction) {
     absl::FPrintF(stderr, "%s: %d%%, %d hcalls, %d mismatches, %.0f s\n", report.name,
@@ -111,6 +113,8 @@ void AddReplayCommand(CLI::App* app, Context* context) {
       ->add_option("--max-mismatches", arguments->max_mismatches,
                    "How many mismatches to print; all are counted")
       ->capture_default_str();
+  command->add_flag("--no-final", arguments->no_final,
+                    "Also replay a trace that has no final table beside it");
   command->footer(
       "\nEach trace gets a partition of its own, as its header describes it, which is deleted in "
       "the\n"
@@ -121,6 +125,7 @@ void AddReplayCommand(CLI::App* app, Context* context) {
       "  hptctl replay boot.trace.zst --target local\n"
       "  hptctl replay *.trace.zst --batch 1 --json");
   command->callback([context, arguments] {
+    context->local_allowed = true;
     context->action = [context, arguments] { return Replay(*context, *arguments); };
   });
 }

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxPendingWalks = 1024;
 constexpr uint64_t kRecordsPerClockRead = 256;
-constexpr std::chrono::seconds kProgressInterval{1};
+constexpr std::chrono::seconds kProgressInterval{2};
 
 // An hcall to send and what it must return. A check of an entry is an H_READ, with its record's
 // text.

@@ -31,7 +31,9 @@ struct ReplayOptions {
   size_t batch = 256;
   // Mismatches that the report keeps in words; all are counted.
   size_t max_reported = 20;
-  // Called about once a second; may be empty.
+  // ReplayFile() refuses a trace without a final table beside it.
+  bool final_required = true;
+  // Called about every two seconds; may be empty.
   std::function<void(const ReplayReport& so_far, double fraction)> progress;
 };
 
@@ -40,8 +42,8 @@ struct ReplayInput {
   hcall::TraceReader* trace = nullptr;
   std::string trace_path;                          // for the report
   const hcall::TraceFinal* final_table = nullptr;  // null: not compared
-  std::string final_path;
-  std::function<double()> fraction;  // how much of the trace is read; may be empty
+  std::string final_path;                          // for the report
+  std::function<double()> fraction;                // how much of the trace is read; may be empty
 };
 
 // Replays on `machine`, a fresh partition of the header's configuration. Goes on after a mismatch.
@@ -52,7 +54,7 @@ absl::StatusOr<ReplayReport> ReplayOn(Machine* machine, const ReplayInput& input
 
 // Replays the file `path` (NAME.trace.zst, or uncompressed NAME.trace) with the final table that
 // stands beside it (NAME.final.zst, NAME.final) on a partition made for it on `target`.
-// Errors also: NOT_FOUND or DATA_LOSS for the file.
+// Errors also: NOT_FOUND or DATA_LOSS for the files.
 absl::StatusOr<ReplayReport> ReplayFile(const std::string& path, std::string_view target,
                                         const ReplayOptions& options);
 

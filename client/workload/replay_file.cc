@@ -60,6 +60,10 @@ absl::StatusOr<ReplayReport> ReplayFile(const std::string& path, std::string_vie
   input.final_path = FinalPath(path);
   absl::StatusOr<std::optional<hcall::TraceFinal>> final_table = LoadFinal(input.final_path);
   if (!final_table.ok()) return final_table.status();
+  if (!final_table->has_value() && options.final_required) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no final table ", input.final_path, " beside ", path));
+  }
   if (final_table->has_value()) input.final_table = &**final_table;
 
   absl::StatusOr<std::unique_ptr<InputFile>> file = InputFile::Open(path);

@@ -56,8 +56,8 @@ TEST(MmContextTest, ScramblingIsTheProductModuloAllOnes) {
     const int bits = 68 - mmu::SegmentShift(segment);
     const uint64_t modulus = (uint64_t{1} << bits) - 1;
     for (uint64_t proto : {uint64_t{1}, uint64_t{12345}, modulus - 1, modulus / 3}) {
-      const auto product = static_cast<__extension__ unsigned __int128>(proto) * 12538073;
-      EXPECT_EQ(ScrambleVsid(proto, segment), static_cast<uint64_t>(product % modulus));
+      const uint64_t product = proto * 12538073;  // below 2^64 for any 40-bit number
+      EXPECT_EQ(ScrambleVsid(proto, segment), product % modulus);
     }
   }
 }

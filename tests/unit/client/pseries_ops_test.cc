@@ -84,7 +84,7 @@ TEST(PseriesOpsTest, AFullPtegIsNoErrorAndAnythingElseIs) {
 // Seven bolted entries and one that may go: as many tries as it is slots away, then no more.
 TEST(PseriesOpsTest, EvictionGoesRoundThePtegUntilOneGoes) {
   ScriptedHypervisor hypervisor([](const hcall::HcallRequest& request) {
-    return Returns((request.registers[1] & 7) == 3 ? 0 : hcall::kHNotFound);
+    return Returns((request.registers[1] & 7) == 3 ? hcall::kHSuccess : hcall::kHNotFound);
   });
   PseriesOps ops = *PseriesOps::Create(&hypervisor, Options(SlotMode::kSlot));
   EXPECT_TRUE(*ops.Evict(0x12));

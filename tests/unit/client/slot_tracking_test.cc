@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-std::vector<SlotTrackingRow> Run(const SlotTrackingOptions& options) {
+std::vector<SlotTrackingRow> RunLocally(const SlotTrackingOptions& options) {
   auto machine = CreateMachine(kLocalTarget, "test", SlotTrackingPartition(options));
   EXPECT_TRUE(machine.ok()) << machine.status();
   auto rows = RunSlotTracking(options, machine->get());
@@ -26,7 +26,7 @@ std::vector<SlotTrackingRow> Run(const SlotTrackingOptions& options) {
 TEST(SlotTrackingTest, CountsOf128MegabytesIn64KPages) {
   SlotTrackingOptions options;
   options.iterations = 3;
-  const auto rows = Run(options);
+  const auto rows = RunLocally(options);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].mode, "slot");
   EXPECT_EQ(rows[0].hcalls_per_iteration, 2560);
@@ -55,7 +55,7 @@ TEST(SlotTrackingTest, CountsOf128MegabytesIn4KPages) {
   options.iterations = 1;
   options.page_shift = mmu::k4K;
   options.modes = {guest::SlotMode::kSlot};
-  const auto rows = Run(options);
+  const auto rows = RunLocally(options);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].hcalls_per_iteration, 40960);
   EXPECT_EQ(rows[0].hcalls.at("H_BULK_REMOVE"), 8192u);
@@ -67,10 +67,10 @@ TEST(SlotTrackingTest, AMappingOffTheSectionsCostsOneMore) {
   options.modes = {guest::SlotMode::kSlot};
   for (const uint64_t offset : {1, 2, 3, 5}) {
     options.offset_pages = offset;
-    EXPECT_EQ(Run(options)[0].hcalls_per_iteration, 2561) << offset;
+    EXPECT_EQ(RunLocally(options)[0].hcalls_per_iteration, 2561) << offset;
   }
   options.offset_pages = 4;
-  EXPECT_EQ(Run(options)[0].hcalls_per_iteration, 2560);
+  EXPECT_EQ(RunLocally(options)[0].hcalls_per_iteration, 2560);
 }
 
 // In the smallest table 128 MB of 4K pages meet full PTEGs: the counts follow what happens.
@@ -79,7 +79,7 @@ TEST(SlotTrackingTest, ASmallTableEvictsAndStaysSound) {
   options.iterations = 2;
   options.hpt_order = 18;
   options.page_shift = mmu::k4K;
-  const auto rows = Run(options);
+  const auto rows = RunLocally(options);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_GT(rows[0].hcalls.at("H_REMOVE"), 0u);
   EXPECT_GT(*rows[1].reads_per_find, 1.0);
@@ -106,7 +106,7 @@ TEST(SlotTrackingTest, RatiosComeWithElevenIterations) {
   SlotTrackingOptions options;
   options.iterations = 11;
   options.megabytes = 1;
-  const auto rows = Run(options);
+  const auto rows = RunLocally(options);
   EXPECT_FALSE(rows[0].ratio_to_first.has_value());
   ASSERT_TRUE(rows[1].ratio_to_first.has_value());
   EXPECT_EQ(rows[1].ratio_to_first->pairs, 11u);
