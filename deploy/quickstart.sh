@@ -52,7 +52,8 @@ step 5 "Experiment: unmapping 128 MB with slots remembered, searched for, and fo
 
 step 6 "Metrics, as Prometheus reads them: $metrics"
 curl -fsS "$metrics" >"$work/metrics"
-grep -E '^hptd_(hcall_round_trips_total|partitions|build_info)' "$work/metrics" | head -n 8
+grep -E '^(hptd_build_info|hptd_frame_hcalls_(sum|count)|grpc_server_handled_total.*Hcall)' \
+  "$work/metrics" | grep -v ' 0$'
 
 stop
 printf '\nhptd has stopped; nothing is left running. README.md says what to try next.\n'

@@ -9,21 +9,19 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 export clean=build/tools/clang-tidy
 mkdir -p "$clean"
 
-# command_field FILE FIELD: what the compilation database says of FILE.
-command_field() {
-  jq -r --arg file "$PWD/$1" --arg field "$2" '.[] | select(.file == $file) | .[$field]' \
-    "$build/compile_commands.json"
-}
-
 # fingerprint FILE: names all that clang-tidy's verdict on FILE depends on.
 fingerprint() {
+  local command object
+  command=$(jq -r --arg file "$PWD/$1" '.[] | select(.file == $file) | .command' \
+    "$build/compile_commands.json")
+  object=$(sed -nE 's/.* -o ([^ ]+) .*/\1/p' <<<"$command")
   {
     clang-tidy --version
     cat .clang-tidy "$1"
-    command_field "$1" command
+    printf '%s\n' "$command"
     # The object's headers as ninja noted them, without those of the system.
-    ninja -C "$build" -t deps "$(command_field "$1" output)" | sed -n 's/^ \+//p' |
-      grep -v '^/usr/' | sort -u | (cd "$build" && xargs -r sha256sum)
+    ninja -C "$build" -t deps "$object" | sed -n 's/^ \+//p' | grep -v '^/usr/' | sort -u |
+      (cd "$build" && xargs -r sha256sum)
   } | sha256sum | cut -d ' ' -f 1
 }
 
@@ -38,7 +36,8 @@ check() {
     return 1
   fi
 }
-export -f command_field fingerprint check
+export -f fingerprint check
 
+# shellcheck disable=SC2016  # for the inner shell to expand
 tracked '*.cc' | grep -E '^(mmu|hcall|server|client)/' |
   xargs -P "$(nproc)" -I{} bash -c 'check "$1"' check {}
