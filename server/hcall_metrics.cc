@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <map>
 #include <utility>
 
@@ -110,9 +109,7 @@ void HcallMetrics::Retire(const std::shared_ptr<PartitionCells>& cells) {
 
 void HcallMetrics::FoldRetired() const {
   const auto done = [this](const std::shared_ptr<PartitionCells>& cells) {
-    if (!cells->retired_ || cells.use_count() != 1) return false;
-    // Pairs with the release of the last other owner, so that its counts are seen.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    if (!cells->retired_ || !cells->closed_.load(std::memory_order_acquire)) return false;
     std::vector<uint64_t> sums(PartitionCells::kSize);
     cells->cells_.AddTo(sums);
     for (int i = 0; i < kHcallOutcomes; ++i) {

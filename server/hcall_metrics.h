@@ -9,6 +9,7 @@
 
 #include <prometheus/collectable.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -75,6 +76,8 @@ class PartitionCells {
     cells_.Add(HcallIndex(kind, static_cast<int>(outcome)), n);
   }
   void CountRoundTrip(HcallRpc rpc) { cells_.Add(RpcIndex(static_cast<int>(rpc))); }
+  // Nobody counts here any more.
+  void Close() { closed_.store(true, std::memory_order_release); }
 
  private:
   friend class HcallMetrics;
@@ -90,6 +93,7 @@ class PartitionCells {
 
   const std::string label_;
   ShardedCells cells_;
+  std::atomic<bool> closed_{false};
   bool retired_ = false;  // guarded by HcallMetrics::mutex_
 };
 

@@ -28,6 +28,13 @@
 namespace papr::server {
 
 struct ServedPartition {
+  ServedPartition() = default;
+  ServedPartition(const ServedPartition&) = delete;
+  ServedPartition& operator=(const ServedPartition&) = delete;
+  ~ServedPartition() {
+    if (cells != nullptr) cells->Close();
+  }
+
   std::string name;
   std::unique_ptr<hcall::Partition> partition;
   std::shared_ptr<PartitionCells> cells;
