@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/hcall_runner.h"
 #include "server/hpt_metrics.h"
 #include "server/partition_registry.h"
