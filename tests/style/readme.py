@@ -60,7 +60,7 @@ def main(build):
                           f'--metrics_listen=127.0.0.1:{metrics_port} "$@"\n')
         daemon.chmod(0o755)
         pathlib.Path(folder, "hptctl").symlink_to(f"{build}/bin/hptctl")
-        script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n"
+        script = "set -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
         for line, commands, _ in found:
             script += f"echo '{MARK} {line}'\n{commands}"
         script = (script.replace("$PWD/build/release/bin", folder)
