@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/connection.h"
-#include "nlohmann/json.hpp"
 
 namespace papr::client::hptctl {
 

@@ -3,12 +3,12 @@
 #ifndef CLIENT_HPTCTL_HCALL_VIEW_H_
 #define CLIENT_HPTCTL_HCALL_VIEW_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "client/hptctl/attached_partition.h"
 #include "hcall/abi.h"
-#include "nlohmann/json.hpp"
 
 namespace papr::client::hptctl {
 

@@ -4,13 +4,13 @@
 #define CLIENT_HPTCTL_HPTE_VIEW_H_
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "mmu/hpte.h"
 #include "mmu/page_size.h"
 #include "mmu/virtual_address.h"
-#include "nlohmann/json.hpp"
 
 namespace papr::client::hptctl {
 

@@ -1,6 +1,7 @@
 #include "tests/integration/hptctl/hptctl_fixture.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,12 +12,7 @@ namespace papr::client {
 namespace {
 
 // An unnamed file that the child writes and the test reads afterwards.
-int OpenScratch() {
-  std::string name = ::testing::TempDir() + "hptctl_output_XXXXXX";
-  const int fd = mkstemp(name.data());
-  unlink(name.c_str());
-  return fd;
-}
+int OpenScratch() { return memfd_create("hptctl output", 0); }
 
 std::string ReadScratch(int fd) {
   lseek(fd, 0, SEEK_SET);

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "nlohmann/json.hpp"
 #include "tests/integration/child_daemon.h"
 
 namespace papr::client {
