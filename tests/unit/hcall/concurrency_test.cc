@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -16,9 +17,13 @@ namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int kRounds = 1'000;
+constexpr uint64_t kPasses = 20'000;
 #else
 constexpr int kRounds = 10'000;
+constexpr uint64_t kPasses = 1'000'000;
 #endif
+
+constexpr auto kRaceTime = std::chrono::seconds(3);
 
 constexpr mmu::Hpte kEntry = {0x1f81, 0xfff012};
 constexpr uint64_t kPtex = 0x3ff0;
@@ -61,7 +66,7 @@ class ConcurrencyTest : public testing::TestWithParam<const char*> {
   void Empty() { EXPECT_TRUE(partition_->Reset().ok()); }
 
   std::unique_ptr<Partition> partition_ =
-      MakePartition(std::string("order=18,ram=0:1G,profile=") + GetParam());
+      MakePartition(std::string("order=18,ram=0:8G,profile=") + GetParam());
 };
 
 INSTANTIATE_TEST_SUITE_P(Profiles, ConcurrencyTest, testing::Values("kvm-hv", "qemu-tcg"),
@@ -140,57 +145,106 @@ TEST_P(ConcurrencyTest, OneOfThreeKindsOfRemoveSucceeds) {
       [&] { EXPECT_EQ(removed, 1); });
 }
 
+// Two sides of a race without a barrier, so that they meet at every offset: `walker` runs kPasses
+// times, or as often as kRaceTime allows where the two must share a processor; `other` runs over
+// and over meanwhile. Returns the number of passes.
+uint64_t RunAgainst(const std::function<void(uint64_t pass)>& walker,
+                    const std::function<void()>& other) {
+  std::atomic<bool> done{false};
+  std::thread thread([&] {
+    while (!done) other();
+  });
+  const auto end = std::chrono::steady_clock::now() + kRaceTime;
+  uint64_t pass = 0;
+  while (pass < kPasses && std::chrono::steady_clock::now() < end) walker(pass++);
+  done = true;
+  thread.join();
+  return pass;
+}
+
+// Entry number `pass` of such a race: its real address tells it from the others.
+constexpr mmu::Hpte Numbered(uint64_t pass) { return {kEntry.v, pass << 12 | 0x12}; }
+
 // hcalls 16.63: what a storing processor set before the entry went is in the result of H_REMOVE:
 // H_REMOVE must not return R and C as they were before it invalidated the entry.
 TEST_P(ConcurrencyTest, RemoveLosesNoReferenceOrChange) {
-  bool touched = false;
-  uint64_t returned = 0;
-  Race(
-      {[&] { touched = Touch(kPtex, true, true); },
-       [&] {
-         returned = Call(*partition_, kHRemove, {0, kPtex, 0}).registers[1];
-       }},
-      [&] { EXPECT_EQ(Enter(kPtex, kEntry), kHSuccess); },
-      [&] { EXPECT_EQ(returned, kEntry.r | (touched ? kRc : 0)); });
+  std::vector<uint64_t> removed(kPasses);  // R that H_REMOVE returned, by number
+  std::vector<uint64_t> expected(kPasses);
+  const uint64_t passes = RunAgainst(
+      [&](uint64_t pass) {
+        while (Enter(kPtex, Numbered(pass)) != kHSuccess) std::this_thread::yield();
+        expected[pass] = Numbered(pass).r | (Touch(kPtex, true, true) ? kRc : 0);
+      },
+      [&] {
+        const HcallResult result = Call(*partition_, kHRemove, {0, kPtex, 0});
+        if (result.return_code != kHSuccess) return;
+        removed[result.registers[1] >> 12] = result.registers[1];
+      });
+  const HcallResult last = Call(*partition_, kHRemove, {0, kPtex, 0});
+  if (last.return_code == kHSuccess) removed[passes - 1] = last.registers[1];
+  EXPECT_EQ(removed, expected);
 }
 
 // H_PROTECT must not write back a second doubleword without the R and C that were set meanwhile.
 TEST_P(ConcurrencyTest, ProtectLosesNoReferenceOrChange) {
-  Race(
-      {[&] { EXPECT_TRUE(Touch(kPtex, true, false)); },
-       [&] { EXPECT_TRUE(Touch(kPtex, false, true)); },
-       [&] {
-         EXPECT_EQ(Call(*partition_, kHProtect, {3, kPtex, 0}).return_code, kHSuccess);
-       }},
-      [&] {
-        Empty();
-        EXPECT_EQ(Enter(kPtex, kEntry), kHSuccess);
+  uint64_t lost = 0;
+  RunAgainst(
+      [&](uint64_t pass) {
+        EXPECT_EQ(Enter(kPtex, Numbered(pass)), kHSuccess);
+        EXPECT_TRUE(Touch(kPtex, true, false));
+        EXPECT_TRUE(Touch(kPtex, false, true));
+        const uint64_t r = Call(*partition_, kHRemove, {0, kPtex, 0}).registers[1];
+        EXPECT_EQ(r >> 12, pass);
+        lost += (r & kRc) != kRc;
       },
       [&] {
-        EXPECT_EQ(Call(*partition_, kHRead, {0, kPtex}).registers[1], (kEntry.r | 1) | kRc);
+        Call(*partition_, kHProtect, {3, kPtex, 0});
       });
+  EXPECT_EQ(lost, 0u);
 }
 
-// A bit that a walk sets is either still in the entry or was reported by the call that cleared it.
+// Each time a walk sets C, one H_CLEAR_MOD reports it; the same for R.
 TEST(ClearConcurrencyTest, ClearsLoseNoReferenceOrChange) {
   const auto partition = MakePartition("order=18,ram=0:1G");
-  for (int round = 0; round < kRounds / 10; ++round) {
-    ASSERT_EQ(Call(*partition, kHEnter, {kFlagExact, kPtex, kEntry.v, kEntry.r}).return_code,
-              kHSuccess);
-    uint64_t seen = 0;
-    std::thread walker([&] {
-      size_t applied = 0;
-      const ReferenceChange update = {kPtex, true, true};
-      EXPECT_TRUE(partition->SetReferenceChange({&update, 1}, &applied).ok());
-    });
-    for (int i = 0; i < 4; ++i) {
-      seen |= Call(*partition, kHClearMod, {0, kPtex}).registers[0] & mmu::kRChanged;
-      seen |= Call(*partition, kHClearRef, {0, kPtex}).registers[0] & mmu::kRReferenced;
-    }
-    walker.join();
-    seen |= Call(*partition, kHRemove, {0, kPtex, 0}).registers[1] & kRc;
-    ASSERT_EQ(seen, kRc);
-  }
+  ASSERT_EQ(Call(*partition, kHEnter, {kFlagExact, kPtex, kEntry.v, kEntry.r}).return_code,
+            kHSuccess);
+  std::atomic<uint64_t> changes{0};
+  std::atomic<uint64_t> references{0};
+  const uint64_t passes = RunAgainst(
+      [&](uint64_t) {
+        size_t applied = 0;
+        const ReferenceChange update = {kPtex, true, true};
+        EXPECT_TRUE(partition->SetReferenceChange({&update, 1}, &applied).ok());
+        while ((Call(*partition, kHRead, {0, kPtex}).registers[1] & kRc) != 0) {
+          std::this_thread::yield();
+        }
+      },
+      [&] {
+        const uint64_t before_mod = Call(*partition, kHClearMod, {0, kPtex}).registers[0];
+        changes += (before_mod & mmu::kRChanged) != 0;
+        const uint64_t before_ref = Call(*partition, kHClearRef, {0, kPtex}).registers[0];
+        references += (before_ref & mmu::kRReferenced) != 0;
+      });
+  EXPECT_EQ(changes, passes);
+  EXPECT_EQ(references, passes);
+}
+
+// A call that tests the AVPN acts on the entry that it tested, not on the next one of that slot.
+TEST_P(ConcurrencyTest, TestAndRemoveAreOne) {
+  constexpr mmu::Hpte kOther = {0x101f81, 0x12};
+  const bool hash = GetParam() == std::string("kvm-hv");
+  RunAgainst(
+      [&](uint64_t) {
+        EXPECT_EQ(Enter(kPtex, kEntry), kHSuccess);
+        Call(*partition_, kHRemove, {0, kPtex, 0});  // unless the other side was first
+        EXPECT_EQ(Enter(kPtex, kOther), kHSuccess);
+        EXPECT_EQ(Call(*partition_, kHRemove, {0, kPtex, 0}).return_code, kHSuccess);
+      },
+      [&] {
+        Call(*partition_, kHRemove, {kFlagAvpn, kPtex, 0x1f80});
+        Call(*partition_, kHBulkRemove, {0x4200000000003ff0, 0x1f80, 0xc000000000000000});
+        if (hash) Call(*partition_, kHHashRemove, {kFlagAvpn, 0xfffe, 0x1f80});
+      });
 }
 
 // hcalls 16.64: a reader never sees the V of one entry with the R of another.
