@@ -18,15 +18,21 @@ enum class BulkCode : uint8_t { kSuccess = 0, kNotFound = 1, kParameter = 2 };
 
 inline constexpr uint64_t kBulkTargetMask = 0x00ffffffffffffff;
 inline constexpr uint64_t kBulkTestMask = 0x0300000000000000;
-inline constexpr uint64_t kBulkResponse = 0x8000000000000000;
 
 constexpr BulkType TypeOf(uint64_t tsh) { return static_cast<BulkType>(tsh >> 62); }
 constexpr BulkTest TestOf(uint64_t tsh) { return static_cast<BulkTest>((tsh >> 56) & 3); }
 constexpr uint64_t TargetOf(uint64_t tsh) { return tsh & kBulkTargetMask; }
 
+// TSH of a request, and of the end mark.
+constexpr uint64_t BulkRequest(BulkTest test, uint64_t target) {
+  return (static_cast<uint64_t>(BulkType::kRequest) << 62) | (static_cast<uint64_t>(test) << 56) |
+         (target & kBulkTargetMask);
+}
+inline constexpr uint64_t kBulkEnd = static_cast<uint64_t>(BulkType::kEnd) << 62;
+
 // Response to `tsh`: its test and target, and a code.
 constexpr uint64_t Respond(uint64_t tsh, BulkCode code) {
-  return kBulkResponse | (static_cast<uint64_t>(code) << 60) |
+  return (static_cast<uint64_t>(BulkType::kResponse) << 62) | (static_cast<uint64_t>(code) << 60) |
          (tsh & (kBulkTestMask | kBulkTargetMask));
 }
 

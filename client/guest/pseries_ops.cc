@@ -4,14 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "hcall/abi.h"
+#include "hcall/bulk_specifier.h"
 
 namespace papr::client::guest {
 namespace {
-
-// H_BULK_REMOVE specifiers: type and modifier in the top byte, ptex or hash below.
-constexpr uint64_t kBulkRequestAvpn = 0x4200000000000000;
-constexpr uint64_t kBulkEnd = 0xc000000000000000;
-constexpr size_t kBulkPairs = 4;
 
 constexpr uint64_t kHashProtectOffset = 4;
 constexpr uint64_t kHashBulkRemoveOffset = 8;
@@ -151,21 +147,21 @@ absl::Status PseriesOps::FlushBulk(std::span<const HashedPage> pages) {
   request.opcode = options_.mode == SlotMode::kHash
                        ? options_.hash_opcode_base + kHashBulkRemoveOffset
                        : uint64_t{hcall::kHBulkRemove};
-  size_t pairs = 0;
+  int pairs = 0;
   for (const HashedPage& page : pages) {
     absl::StatusOr<std::optional<uint64_t>> target = BulkTarget(page);
     if (!target.ok()) return target.status();
     if (!target->has_value()) continue;
-    request.registers[2 * pairs] = kBulkRequestAvpn | **target;
+    request.registers[2 * pairs] = hcall::BulkRequest(hcall::BulkTest::kAvpn, **target);
     request.registers[2 * pairs + 1] = page.avpn;
-    if (++pairs == kBulkPairs) {
+    if (++pairs == hcall::kBulkSpecifiers) {
       if (absl::Status status = SendRemoval(request); !status.ok()) return status;
       request.registers = {};
       pairs = 0;
     }
   }
   if (pairs == 0) return absl::OkStatus();
-  request.registers[2 * pairs] = kBulkEnd;
+  request.registers[2 * pairs] = hcall::kBulkEnd;
   return SendRemoval(request);
 }
 
