@@ -21,13 +21,19 @@ std::vector<MemoryRegion> RamOf(const PartitionConfig& config) {
   return ram;
 }
 
+// A call that takes no pair of page sizes is none.
+bool OffersBlockRemove(const PartitionConfig& config) {
+  return config.mmu == MmuKind::kHash && config.features.block_remove &&
+         !config.block_remove_sizes.empty();
+}
+
 bool Offers(const PartitionConfig& config, Opcode opcode) {
   const Features& features = config.features;
   switch (opcode) {
     case kHBulkRemove:
       return features.bulk_remove;
     case kHBlockRemove:
-      return features.block_remove;
+      return OffersBlockRemove(config);
     case kHHashRemove:
     case kHHashProtect:
     case kHHashBulkRemove:
@@ -106,7 +112,7 @@ HptStatistics Count(const HashPageTable& table, uint64_t stride) {
 std::vector<uint8_t> BlockRemoveCharacteristics(const PartitionConfig& config) {
   constexpr uint8_t kLog2BlockPages = 3;
   const auto& sizes = config.block_remove_sizes;
-  if (!config.features.block_remove || sizes.empty()) return {0, 0};
+  if (!OffersBlockRemove(config)) return {0, 0};
   const size_t length = 2 + sizes.size();
   std::vector<uint8_t> reply = {static_cast<uint8_t>(length >> 8), static_cast<uint8_t>(length),
                                 kLog2BlockPages, static_cast<uint8_t>(sizes.size())};
@@ -237,7 +243,7 @@ DeviceTree Partition::GetDeviceTree() const {
   auto& functions = tree.hypertas_functions;
   if (hash) functions.push_back("hcall-pft");
   if (hash && features.bulk_remove) functions.push_back("hcall-bulk");
-  if (hash && features.block_remove) functions.push_back("hcall-block-remove");
+  if (OffersBlockRemove(config_)) functions.push_back("hcall-block-remove");
   if (hash && features.resize && config_.resize_permitted) functions.push_back("hcall-hpt-resize");
   if (features.page_init) functions.push_back("hcall-copy");
   if (hash && features.clear_hpt) functions.push_back("hcall-clr-hpt");

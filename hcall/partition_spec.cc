@@ -1,6 +1,7 @@
 #include "hcall/partition_spec.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,10 @@ absl::StatusOr<int> ParseShift(absl::string_view text) {
 class SpecParser {
  public:
   absl::Status Apply(absl::string_view key, absl::string_view value) {
+    const bool repeatable = key == "ram" || key == "io";
+    if (!repeatable && !seen_.insert(std::string(key)).second) {
+      return absl::InvalidArgumentError(absl::StrCat(key, ": given twice"));
+    }
     if (key == "name") {
       spec_.name = std::string(value);
       return absl::OkStatus();
@@ -235,6 +240,7 @@ class SpecParser {
   }
 
   PartitionSpec spec_;
+  std::set<std::string> seen_;  // keys
   bool features_given_ = false;
   bool block_remove_given_ = false;
   std::vector<std::pair<FeatureAccess, bool>> switches_;

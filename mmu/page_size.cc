@@ -13,7 +13,6 @@ namespace {
 constexpr int kMinShift = 12;
 constexpr int kMaxShift = 40;
 constexpr uint32_t kSlbSizeBits = 0x130;
-constexpr size_t kMaxLines = 64;
 constexpr int kLpBits = 8;
 
 absl::Status CheckSegment(const SegmentPageSize& segment) {
@@ -32,7 +31,7 @@ absl::Status CheckSegment(const SegmentPageSize& segment) {
           "actual page shift %d of base shift %d is outside base..40", actual, segment.base));
     }
     const int lp_bits = std::min(actual - kRLpShift, kLpBits);
-    if (actual > k4K && (lp >> lp_bits) != 0) {
+    if ((lp >> lp_bits) != 0) {
       return absl::InvalidArgumentError(
           absl::StrFormat("LP encoding 0x%x does not fit below a page of shift %d", lp, actual));
     }
@@ -58,28 +57,49 @@ absl::StatusOr<PageSizeTable> PageSizeTable::Create(std::vector<SegmentPageSize>
         return absl::InvalidArgumentError(
             absl::StrFormat("base page shift %d stands twice", segments[i].base));
       }
+      if (segments[j].slb == segments[i].slb) {
+        return absl::InvalidArgumentError(
+            absl::StrFormat("SLB encoding 0x%x stands for base shifts %d and %d", segments[i].slb,
+                            segments[j].base, segments[i].base));
+      }
     }
-    for (const auto& [actual, lp] : segments[i].encodings) {
-      if (actual == k4K) continue;  // 4K pages have L = 0 and no LP.
-      const int compared =
-          match == Match::kWholePage ? actual - kRLpShift : std::min(actual - kRLpShift, kLpBits);
-      const uint64_t mask = ((uint64_t{1} << compared) - 1) << kRLpShift;
-      table.lines_.push_back({mask, uint64_t{lp} << kRLpShift, {segments[i].base, actual}});
-    }
-  }
-  if (table.lines_.size() > kMaxLines) {
-    return absl::InvalidArgumentError(absl::StrFormat("more than %d page size pairs", kMaxLines));
-  }
-  for (uint32_t byte = 0; byte < table.first_.size(); ++byte) {
-    const uint64_t r = uint64_t{byte} << kRLpShift;
-    const auto line = std::find_if(table.lines_.begin(), table.lines_.end(), [r](const Line& l) {
-      return (r & l.mask & kRLp) == (l.value & kRLp);
-    });
-    table.first_[byte] = static_cast<uint8_t>(line - table.lines_.begin());
   }
   table.segments_ = std::move(segments);
   table.match_ = match;
+  if (absl::Status status = table.AddLines(); !status.ok()) return status;
   return table;
+}
+
+absl::Status PageSizeTable::AddLines() {
+  lines_.clear();
+  for (const SegmentPageSize& segment : segments_) {
+    for (const auto& [actual, lp] : segment.encodings) {
+      if (actual == k4K) continue;  // 4K pages have L = 0 and no LP.
+      const int compared =
+          match_ == Match::kWholePage ? actual - kRLpShift : std::min(actual - kRLpShift, kLpBits);
+      const uint64_t mask = ((uint64_t{1} << compared) - 1) << kRLpShift;
+      const Line line = {mask, uint64_t{lp} << kRLpShift, {segment.base, actual}};
+      for (const Line& other : lines_) {
+        if (((line.value ^ other.value) & line.mask & other.mask) == 0) {
+          return absl::InvalidArgumentError(
+              absl::StrFormat("LP encoding 0x%x of pair %d:%d may also be that of pair %d:%d", lp,
+                              segment.base, actual, other.sizes.base, other.sizes.actual));
+        }
+      }
+      lines_.push_back(line);
+    }
+  }
+  // 8 SLB encodings and 29 sizes make at most 232 lines: an index fits, and no two lines share a
+  // byte.
+  const auto none = static_cast<uint8_t>(lines_.size());
+  for (uint32_t byte = 0; byte < line_of_lp_.size(); ++byte) {
+    const uint64_t r = uint64_t{byte} << kRLpShift;
+    const auto line = std::find_if(lines_.begin(), lines_.end(),
+                                   [r](const Line& l) { return (r & l.mask & kRLp) == l.value; });
+    line_of_lp_[byte] = line == lines_.end() ? none : static_cast<uint8_t>(line - lines_.begin());
+  }
+  lines_.push_back(kNoLine);
+  return absl::OkStatus();
 }
 
 const PageSizeTable& PageSizeTable::Power() {

@@ -14,7 +14,9 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "mmu/hpte.h"
 
 namespace papr::mmu {
 
@@ -56,7 +58,8 @@ class PageSizeTable {
 
   // Builds a table. INVALID_ARGUMENT (the offending line named) if a size is outside 12..40, an
   // actual size is below its base, an SLB encoding has bits outside 0x130, an LP does not fit below
-  // its page, or a base or a pair stands twice.
+  // its page (4K has none: 0), a base, an SLB encoding or a pair stands twice, or an HPTE could
+  // have the LP of two encodings.
   static absl::StatusOr<PageSizeTable> Create(std::vector<SegmentPageSize> segments, Match match);
 
   // All seven pairs of POWER7 to POWER9 (4K: 4K 64K 16M; 64K: 64K 16M; 16M; 16G).
@@ -67,11 +70,10 @@ class PageSizeTable {
   // Page sizes of an HPTE, or nothing if L is set and LP is no encoding of the table. With L clear
   // always 4K/4K.
   std::optional<PageSizes> Decode(uint64_t v, uint64_t r) const {
-    if ((v & 0x4) == 0) return PageSizes{k4K, k4K};
-    for (uint8_t i = first_[(r >> 12) & 0xff]; i < lines_.size(); ++i) {
-      if ((r & lines_[i].mask) == lines_[i].value) return lines_[i].sizes;
-    }
-    return std::nullopt;
+    if ((v & kVLarge) == 0) return PageSizes{k4K, k4K};
+    const Line& line = lines_[line_of_lp_[(r & kRLp) >> kRLpShift]];
+    if ((r & line.mask) != line.value) return std::nullopt;
+    return line.sizes;
   }
 
   // The LP encoding of a pair, or nothing if the table lacks it.
@@ -81,16 +83,20 @@ class PageSizeTable {
   Match match() const { return match_; }
 
  private:
-  struct Line {  // one encoding with L = 1, in table order
+  struct Line {  // one encoding with L = 1
     uint64_t mask;
     uint64_t value;
     PageSizes sizes;
   };
+  static constexpr Line kNoLine = {0, 1, {}};  // matches nothing
+
+  // Makes `lines_` and `line_of_lp_` of `segments_`.
+  absl::Status AddLines();
 
   std::vector<SegmentPageSize> segments_;
   Match match_ = Match::kLpField;
-  std::vector<Line> lines_;
-  std::array<uint8_t, 256> first_{};  // LP byte -> first line that may match, or lines_.size()
+  std::vector<Line> lines_ = {kNoLine};
+  std::array<uint8_t, 256> line_of_lp_{};  // LP byte -> the one line that may match
 };
 
 // R of a new mapping: real address rounded down to the page, LP in place, `bits` (WIMG, PP, N, key,

@@ -82,6 +82,9 @@ TEST(PartitionSpec, NamedPageSizeTables) {
 TEST(PartitionSpec, ErrorsNameTheKey) {
   const std::pair<const char*, const char*> kBad[] = {
       {"order=x", "order"},
+      {"order=20,order=21", "order: given twice"},
+      {"name=a,ram=0:1G,name=b", "name: given twice"},
+      {"no-hash,no-hash", "no-hash: given twice"},
       {"order=", "order"},
       {"order=17", "order"},
       {"order=24.5", "order"},

@@ -191,6 +191,14 @@ TEST(Partition, BlockRemoveCharacteristicsFollowThePairs) {
               ElementsAre(0, 0));
 }
 
+TEST(Partition, BlockRemoveWithoutPairsIsNotOffered) {
+  const auto partition = MakePartition("block-remove=");
+  const DeviceTree tree = partition->GetDeviceTree();
+  EXPECT_THAT(tree.hypertas_functions, testing::Not(testing::Contains("hcall-block-remove")));
+  EXPECT_THAT(tree.block_remove_characteristics, ElementsAre(0, 0));
+  EXPECT_EQ(Call(*partition, kHBlockRemove, {0, uint64_t{3} << 62}).return_code, kHFunction);
+}
+
 TEST(Partition, DeviceTreeOfQemu) {
   const DeviceTree tree = MakePartition("order=22,profile=qemu-tcg")->GetDeviceTree();
   EXPECT_THAT(tree.segment_page_sizes, ElementsAre(12, 0x000, 1, 12, 0, 16, 0x110, 1, 16, 0x1));
@@ -214,7 +222,8 @@ TEST(Partition, ARadixPartitionHasNoTable) {
   EXPECT_EQ(partition->order(), 0);
   const DeviceTree tree = partition->GetDeviceTree();
   EXPECT_THAT(tree.pft_size, ElementsAre(0, 0));
-  EXPECT_THAT(tree.hypertas_functions, testing::Not(testing::Contains("hcall-pft")));
+  EXPECT_THAT(tree.hypertas_functions, ElementsAre("hcall-copy"));
+  EXPECT_THAT(tree.block_remove_characteristics, ElementsAre(0, 0));
   EXPECT_EQ(partition->GetStatistics().table_bytes, 0u);
   EXPECT_EQ(partition->Check(10).valid, 0u);
   EXPECT_TRUE(partition->Reset().ok());

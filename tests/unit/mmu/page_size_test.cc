@@ -120,6 +120,16 @@ TEST(PageSizeTable, CreateRefusesWhatCannotBe) {
       {"LP beyond the page", {{k4K, 0, {{k64K, 0x10}}}}, "LP encoding 0x10"},
       {"LP beyond the field", {{k16M, 0x100, {{k16M, 0x100}}}}, "LP encoding 0x100"},
       {"pair twice", {{k4K, 0, {{k64K, 0x7}, {k64K, 0x1}}}}, "pair 12:16 stands twice"},
+      {"one LP for two sizes of a base",
+       {{k64K, 0x110, {{k64K, 0x1}, {k16M, 0x1}}}},
+       "LP encoding 0x1 of pair 16:24 may also be that of pair 16:16"},
+      {"one LP for two bases",
+       {{k4K, 0, {{k16M, 0x8}}}, {k64K, 0x110, {{k16M, 0x8}}}},
+       "LP encoding 0x8 of pair 16:24 may also be that of pair 12:24"},
+      {"LP of a 4K page", {{k4K, 0, {{k4K, 0x5}}}}, "LP encoding 0x5"},
+      {"SLB twice",
+       {{k4K, 0, {{k4K, 0}}}, {k64K, 0, {{k64K, 0x1}}}},
+       "SLB encoding 0x0 stands for base shifts 12 and 16"},
       {"base twice", {{k4K, 0, {{k4K, 0}}}, {k4K, 0, {{k4K, 0}}}}, "base page shift 12 stands"}};
   for (const BadTable& bad : kBad) {
     const auto table = PageSizeTable::Create(bad.segments, Match::kLpField);
@@ -127,26 +137,6 @@ TEST(PageSizeTable, CreateRefusesWhatCannotBe) {
     EXPECT_EQ(table.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(table.status().message()), HasSubstr(bad.message));
   }
-}
-
-TEST(PageSizeTable, CreateLimitsTheNumberOfPairs) {
-  std::vector<SegmentPageSize> segments;
-  for (int base = 12; base <= 15; ++base) {
-    SegmentPageSize segment{base, 0, {}};
-    for (int actual = base + 1; actual < base + 18; ++actual)
-      segment.encodings.push_back({actual, 0});
-    segments.push_back(segment);
-  }
-  const auto table = PageSizeTable::Create(segments, Match::kLpField);
-  ASSERT_FALSE(table.ok());
-  EXPECT_THAT(std::string(table.status().message()), HasSubstr("more than 64"));
-}
-
-TEST(PageSizeTable, TheFirstEncodingInTableOrderWins) {
-  const auto table = PageSizeTable::Create({{k4K, 0, {{k64K, 0x7}}}, {k64K, 0x110, {{k64K, 0x7}}}},
-                                           Match::kLpField);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->Decode(kVLarge, 0x7000), (PageSizes{k4K, k64K}));
 }
 
 }  // namespace
