@@ -35,7 +35,7 @@ cmake --build --preset release --target hptd hptctl -- -j "$(nproc)"
 step 3 "Starting hptd on free ports of this machine"
 "$bin/hptd" --listen=127.0.0.1:0 --metrics_listen=127.0.0.1:0 >"$work/out" 2>"$work/log" &
 hptd=$!
-until grep -qx ready "$work/out"; do
+until grep -qxs ready "$work/out"; do
   kill -0 "$hptd" 2>/dev/null || { hptd=; echo "hptd did not start:"; cat "$work/log"; exit 1; }
   sleep 0.05
 done
