@@ -80,4 +80,24 @@ std::string WhyNoListening(const ListenAddress& address) {
   return why;
 }
 
+void Knock(const ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found) !=
+      0) {
+    return;
+  }
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    const int fd = socket(info->ai_family, info->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                          info->ai_protocol);
+    if (fd < 0) continue;
+    static_cast<void>(connect(fd, info->ai_addr, info->ai_addrlen));
+    close(fd);
+  }
+  freeaddrinfo(found);
+}
+
 }  // namespace papr::server

@@ -28,6 +28,9 @@ absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 // For messages, after a library has failed to and does not say why.
 std::string WhyNoListening(const ListenAddress& address);
 
+// Connects to `address` and hangs up, so that who listens there wakes up. Does not wait.
+void Knock(const ListenAddress& address);
+
 }  // namespace papr::server
 
 #endif  // SERVER_LISTEN_ADDRESS_H_
