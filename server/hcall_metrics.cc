@@ -5,12 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "server/partition_name.h"
 #include "server/prometheus_util.h"
 
 namespace papr::server {
 namespace {
-
-constexpr char kOtherLabel[] = "other";
 
 constexpr std::array<const char*, kHcallOutcomes> kOutcomeNames = {
     "success", "not_found", "pteg_full", "parameter", "function",  "partial",
@@ -92,9 +91,9 @@ HcallMetrics::~HcallMetrics() = default;
 std::shared_ptr<PartitionCells> HcallMetrics::Add(absl::string_view partition) {
   const std::lock_guard<std::mutex> lock(mutex_);
   FoldRetired();
-  // A partition that happens to be called "other" is counted with the rest.
-  const bool own_label = labels_ < max_labels_ && partition != kOtherLabel;
-  auto cells = std::make_shared<PartitionCells>(own_label ? std::string(partition) : kOtherLabel);
+  const bool own_label = labels_ < max_labels_;
+  auto cells =
+      std::make_shared<PartitionCells>(own_label ? std::string(partition) : kOtherPartitions);
   own_label ? ++labels_ : uint64_t{had_other_ = true};
   partitions_.push_back(cells);
   return cells;
@@ -103,7 +102,7 @@ std::shared_ptr<PartitionCells> HcallMetrics::Add(absl::string_view partition) {
 void HcallMetrics::Retire(const std::shared_ptr<PartitionCells>& cells) {
   const std::lock_guard<std::mutex> lock(mutex_);
   cells->retired_ = true;
-  if (cells->label() != kOtherLabel) --labels_;
+  if (cells->label() != kOtherPartitions) --labels_;
   FoldRetired();
 }
 
@@ -115,7 +114,7 @@ void HcallMetrics::FoldRetired() const {
     for (int i = 0; i < kHcallOutcomes; ++i) {
       folded_commits_[i] += sums[PartitionCells::HcallIndex(CommitKind(), i)];
     }
-    if (cells->label() == kOtherLabel) {
+    if (cells->label() == kOtherPartitions) {
       for (size_t i = 0; i < sums.size(); ++i) folded_other_[i] += sums[i];
     }
     return true;
@@ -150,7 +149,7 @@ std::vector<prometheus::MetricFamily> HcallMetrics::Collect() const {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     FoldRetired();
-    if (had_other_) sums.by_label[kOtherLabel] = folded_other_;
+    if (had_other_) sums.by_label[kOtherPartitions] = folded_other_;
     sums.commits = folded_commits_;
     for (const auto& cells : partitions_) {
       std::vector<uint64_t> counts(PartitionCells::kSize);
@@ -159,7 +158,7 @@ std::vector<prometheus::MetricFamily> HcallMetrics::Collect() const {
         sums.commits[i] += counts[PartitionCells::HcallIndex(CommitKind(), i)];
       }
       // A new partition may have the name of one that is going.
-      if (cells->retired_ && cells->label() != kOtherLabel) continue;
+      if (cells->retired_ && cells->label() != kOtherPartitions) continue;
       std::vector<uint64_t>& total = sums.by_label[cells->label()];
       total.resize(PartitionCells::kSize);
       for (size_t i = 0; i < counts.size(); ++i) total[i] += counts[i];

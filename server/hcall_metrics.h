@@ -103,7 +103,8 @@ class HcallMetrics : public prometheus::Collectable {
   explicit HcallMetrics(uint64_t max_labels);
   ~HcallMetrics() override;
 
-  // Cells for a new partition. Its own label if fewer than the maximum have one now, else "other".
+  // Cells for a new partition, whose name is not "other". Its own label if fewer than the maximum
+  // have one now, else "other".
   std::shared_ptr<PartitionCells> Add(absl::string_view partition);
   // The partition is gone. What a call in progress still counts is kept if the label is "other".
   void Retire(const std::shared_ptr<PartitionCells>& cells);

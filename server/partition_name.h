@@ -7,12 +7,16 @@
 
 namespace papr::server {
 
-// 1 to 63 characters of a-z, A-Z, 0-9, '.', '_', '-', the first a letter or digit.
+// What the metrics sum partitions as that have no label of their own; so no partition's name.
+inline constexpr char kOtherPartitions[] = "other";
+
+// 1 to 63 characters of a-z, A-Z, 0-9, '.', '_', '-', the first a letter or digit; not "other".
 bool IsPartitionName(absl::string_view name);
 
 // What IsPartitionName() asks for, for messages.
 inline constexpr char kPartitionNameRule[] =
-    "must be 1 to 63 characters of a-z, A-Z, 0-9, '.', '_', '-', the first a letter or digit";
+    "must be 1 to 63 characters of a-z, A-Z, 0-9, '.', '_', '-', the first a letter or digit, "
+    "and not \"other\", which is reserved for metrics";
 
 }  // namespace papr::server
 
