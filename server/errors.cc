@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "server/limits.h"
 
 namespace papr::server {
 namespace {
@@ -31,7 +32,10 @@ absl::Status LimitError(absl::string_view flag, uint64_t value, absl::string_vie
 }
 
 absl::Status NoSuchPartition(absl::string_view name) {
-  return absl::NotFoundError(absl::StrCat("no partition \"", name, "\""));
+  // What is longer is no name, and not worth repeating.
+  const bool whole = name.size() <= kMaxPartitionNameLength;
+  return absl::NotFoundError(absl::StrCat(
+      "no partition \"", name.substr(0, kMaxPartitionNameLength), "\"", whole ? "" : "..."));
 }
 
 absl::Status WithField(absl::Status status, absl::string_view field) {

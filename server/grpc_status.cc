@@ -7,9 +7,13 @@
 namespace papr::server {
 namespace {
 
-// A client that sends bytes which are no UTF-8 must not get them back in a header that has to be.
+// A message may quote what the client sent: bytes that are no UTF-8 must not go back in a header
+// that has to be, nor more of them than the 8 KB of headers that clients take.
+constexpr size_t kMaxMessageBytes = 1024;
+
 std::string Printable(absl::string_view text) {
-  std::string clean(text);
+  std::string clean(text.substr(0, kMaxMessageBytes));
+  if (clean.size() < text.size()) clean += "...";
   for (char& c : clean) {
     if (c < 0x20 || c > 0x7e) c = '?';
   }
