@@ -1,14 +1,19 @@
 #include "server/log.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace papr::server {
 namespace {
@@ -41,6 +46,22 @@ void LogOfGrpc(gpr_log_func_args* args) {
   Log(level, "grpc", {{"message", args->message}});
 }
 
+// A client's bad bytes give a line each, so of these at most one a second is logged.
+void LogOfProtobuf(google::protobuf::LogLevel severity, const char*, int,
+                   const std::string& message) {
+  static std::atomic<int64_t> last_second{-1};
+  static std::atomic<uint64_t> left_out{0};
+  const int64_t second = absl::ToUnixSeconds(absl::Now());
+  if (last_second.exchange(second, std::memory_order_relaxed) == second) {
+    left_out.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const LogLevel level = severity == google::protobuf::LOGLEVEL_INFO      ? LogLevel::kDebug
+                         : severity == google::protobuf::LOGLEVEL_WARNING ? LogLevel::kWarning
+                                                                          : LogLevel::kError;
+  Log(level, "protobuf", {{"message", message}, {"left_out", absl::StrCat(left_out.exchange(0))}});
+}
+
 }  // namespace
 
 void StartLogging(LogLevel least) {
@@ -52,6 +73,7 @@ void StartLogging(LogLevel least) {
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
   gpr_set_log_function(LogOfGrpc);
+  google::protobuf::SetLogHandler(LogOfProtobuf);
 }
 
 void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {

@@ -19,7 +19,8 @@ struct LogField {
   std::string value;
 };
 
-// Logs what is at least of this level, and sends gRPC's own messages the same way. At start, once.
+// Logs what is at least of this level, and sends gRPC's and protobuf's own messages the same
+// way. At start, once.
 void StartLogging(LogLevel least);
 
 // `event` is a word or two joined by '_'; values are quoted where they need it.
