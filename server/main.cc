@@ -1,11 +1,14 @@
 // hptd: see --help.
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <future>
 #include <string>
 #include <thread>
@@ -43,7 +46,8 @@ int WaitForSignal(const sigset_t& signals) {
   return signal;
 }
 
-void Announce(const Server& server) {
+// False if standard output does not take it: who waits for these lines would wait forever.
+bool Announce(const Server& server) {
   for (const std::string& address : server.grpc_addresses()) {
     std::printf("listening grpc %s\n", address.c_str());
     Log(LogLevel::kInfo, "listening", {{"protocol", "grpc"}, {"address", address}});
@@ -57,7 +61,7 @@ void Announce(const Server& server) {
     Log(LogLevel::kInfo, "listening", {{"protocol", "metrics"}, {"address", url}});
   }
   std::printf("ready\n");
-  std::fflush(stdout);
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
 // Drains within `timeout`. Does not return if something still runs then: a scan of a huge table is
@@ -88,13 +92,20 @@ int Fail(const absl::Status& status) {
 int Main(int argc, char** argv) {
   auto line = ParseFlags(argc, argv);
   if (!line.ok()) return Fail(line.status());
+  // Its number would go to some socket, and the announcement with it.
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+    return Fail(absl::FailedPreconditionError("standard output is closed"));
+  }
   StartLogging(line->log_level);
   const sigset_t signals = BlockSignals();
   auto server = Server::Start(line->server);
   if (!server.ok()) return Fail(server.status());
   Log(LogLevel::kInfo, "started",
       {{"version", kVersion}, {"partitions", absl::StrCat(line->server.partitions.size())}});
-  Announce(**server);
+  if (!Announce(**server)) {
+    Log(LogLevel::kError, "announce_failed", {{"error", strerror(errno)}});
+    return EXIT_FAILURE;
+  }
 
   const int first = WaitForSignal(signals);
   Log(LogLevel::kInfo, "draining", {{"signal", strsignal(first)}});
