@@ -1,13 +1,16 @@
-// Whether this daemon still takes calls.
+// Whether this daemon still takes calls, and the calls that came too late.
 //
 // Threads: any.
 
 #ifndef SERVER_DRAIN_STATE_H_
 #define SERVER_DRAIN_STATE_H_
 
-#include <atomic>
+#include <grpcpp/grpcpp.h>
 
-#include "absl/status/status.h"
+#include <atomic>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace papr::server {
 
@@ -17,14 +20,21 @@ class DrainState {
   // Calls that begin from now on are refused; those in progress go on. False if it was so already.
   bool Begin() { return !draining_.exchange(true); }
 
- private:
-  std::atomic<bool> draining_{false};
-};
+  // Refuses the RPC of `context`, which began while the daemon drains: UNAVAILABLE, nothing was
+  // executed. The answer waits for Release(). For use on a gRPC thread.
+  grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context);
 
-// UNAVAILABLE: what a call is answered that begins while the daemon drains.
-inline absl::Status Draining() {
-  return absl::UnavailableError("the daemon is shutting down; nothing was executed");
-}
+  // Answers what Refuse() holds back, and from now on at once.
+  void Release();
+
+ private:
+  using Held = std::pair<grpc::CallbackServerContext*, grpc::ServerUnaryReactor*>;
+
+  std::atomic<bool> draining_{false};
+  std::mutex mutex_;
+  bool released_ = false;   // guarded by mutex_
+  std::vector<Held> held_;  // guarded by mutex_
+};
 
 }  // namespace papr::server
 

@@ -1,8 +1,12 @@
 #include "server/flags.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <fstream>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "server/partition_name.h"
+#include "server/partition_file.h"
 #include "server/version.h"
 
 namespace papr::server {
@@ -132,7 +136,7 @@ ABSL_FLAG(papr::server::ByteCount, max_message_bytes,
 ABSL_FLAG(uint64_t, max_concurrent_rpcs, papr::server::Limits().max_concurrent_rpcs,
           "RPCs in progress on one connection; clients wait with more.");
 ABSL_FLAG(uint64_t, max_queued_operations, papr::server::Limits().max_queued_operations,
-          "Scans, resets and resizes that may wait for a worker thread.");
+          "Resets and resizes that may wait for a thread, and as many scans.");
 ABSL_FLAG(
     uint64_t, metrics_max_partitions, papr::server::Limits().metrics_max_partitions,
     "Partitions that have a label of their own in the metrics; the rest are summed as `other`.");
@@ -159,6 +163,23 @@ void ConfigureUsage() {
   absl::SetFlagsUsageConfig(config);
 }
 
+// Abseil exits with 1 after help; who asks for it has been served. Only while it parses.
+bool parsing_help = false;
+
+bool AsksForHelp(std::span<char* const> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](absl::string_view argument) {
+    return argument == "--help" || argument == "-help" || absl::StartsWith(argument, "--help=") ||
+           argument == "--helpfull" || argument == "--helpshort";
+  });
+}
+
+void SucceedAfterHelp() {
+  if (!parsing_help) return;
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(EXIT_SUCCESS);
+}
+
 absl::Status BadFlag(absl::string_view flag, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", what));
 }
@@ -177,41 +198,17 @@ absl::StatusOr<std::vector<ListenAddress>> Addresses(absl::string_view flag,
   return addresses;
 }
 
-absl::Status AddPartition(absl::string_view text, absl::string_view where,
-                          std::vector<hcall::PartitionSpec>& specs) {
-  auto spec = hcall::ParsePartitionSpec(std::string_view(text.data(), text.size()));
-  if (!spec.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(where, ": \"", text, "\": ", spec.status().message()));
-  }
-  if (!IsPartitionName(spec->name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(where, ": \"", text, "\": name: ", kPartitionNameRule));
-  }
-  specs.push_back(*std::move(spec));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<hcall::PartitionSpec>> Partitions() {
-  std::vector<hcall::PartitionSpec> specs;
+absl::StatusOr<std::vector<PartitionAtStart>> Partitions() {
+  std::vector<PartitionAtStart> partitions;
   for (const std::string& value : PartitionValues()) {
-    if (absl::Status s = AddPartition(value, "--partition", specs); !s.ok()) return s;
+    auto partition = ParsePartition(value, "--partition");
+    if (!partition.ok()) return partition.status();
+    partitions.push_back(*std::move(partition));
   }
   const std::string path = absl::GetFlag(FLAGS_partition_file);
-  if (path.empty()) return specs;
-  std::ifstream file(path);
-  if (!file) return BadFlag("partition_file", absl::StrCat("cannot read ", path));
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    const absl::string_view text =
-        absl::StripAsciiWhitespace(absl::string_view(line).substr(0, line.find('#')));
-    if (text.empty()) continue;
-    absl::Status s = AddPartition(text, absl::StrCat(path, ":", number), specs);
-    if (!s.ok()) return s;
-  }
-  if (file.bad()) return BadFlag("partition_file", absl::StrCat("cannot read ", path));
-  return specs;
+  if (path.empty()) return partitions;
+  if (absl::Status s = ReadPartitionFile(path, partitions); !s.ok()) return s;
+  return partitions;
 }
 
 // A limit that gRPC keeps in an int.
@@ -257,7 +254,10 @@ absl::Status SetDurations(CommandLine& line) {
 
 absl::StatusOr<CommandLine> ParseFlags(int argc, char** argv) {
   ConfigureUsage();
+  parsing_help = AsksForHelp({argv, static_cast<size_t>(argc)});
+  std::atexit(SucceedAfterHelp);
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
+  parsing_help = false;
   if (rest.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"", rest[1], "\""));
   }

@@ -16,7 +16,8 @@ struct CommandLine {
   absl::Duration drain_timeout;
 };
 
-// Parses the arguments, once in a process and before other threads start. Exits after --help and
+// Parses the arguments, once in a process and before other threads start. Exits with 0 after --help
+// and
 // --version, and with an error on an unknown flag or a value that is none. INVALID_ARGUMENT: an
 // argument that is no flag, or a value that does not fit, its flag named.
 absl::StatusOr<CommandLine> ParseFlags(int argc, char** argv);

@@ -32,7 +32,7 @@ HcallServiceImpl::Reactor* HcallServiceImpl::RunOrQueue(
 HcallServiceImpl::Reactor* HcallServiceImpl::Hcall(Context* context,
                                                    const v1::HcallRequest* request,
                                                    v1::HcallResponse* response) {
-  if (drain_->draining()) return FinishNow(context, Draining());
+  if (drain_->draining()) return drain_->Refuse(context);
   if (absl::Status s = CheckHcall(*request); !s.ok()) return FinishNow(context, s);
   const std::shared_ptr<ServedPartition> served = registry_->Find(request->partition());
   if (served == nullptr) return FinishNow(context, NoSuchPartition(request->partition()));
@@ -67,7 +67,7 @@ void HcallServiceImpl::RunBatch(ServedPartition& served, const v1::HcallBatchReq
 HcallServiceImpl::Reactor* HcallServiceImpl::HcallBatch(Context* context,
                                                         const v1::HcallBatchRequest* request,
                                                         v1::HcallBatchResponse* response) {
-  if (drain_->draining()) return FinishNow(context, Draining());
+  if (drain_->draining()) return drain_->Refuse(context);
   if (absl::Status s = CheckBatch(*request, max_batch_hcalls_); !s.ok()) {
     return FinishNow(context, s);
   }
@@ -86,7 +86,7 @@ HcallServiceImpl::Reactor* HcallServiceImpl::HcallBatch(Context* context,
 template <typename Request, typename Response>
 HcallServiceImpl::Reactor* HcallServiceImpl::Typed(Context* context, const Request* request,
                                                    Response* response, HcallRpc rpc) {
-  if (drain_->draining()) return FinishNow(context, Draining());
+  if (drain_->draining()) return drain_->Refuse(context);
   const std::shared_ptr<ServedPartition> served = registry_->Find(request->partition());
   if (served == nullptr) return FinishNow(context, NoSuchPartition(request->partition()));
   const HcallOr call = ToHcall(*request, served->partition->config());

@@ -20,7 +20,7 @@ class HcallServiceImpl final : public mmu::v1::HcallService::CallbackService {
  public:
   HcallServiceImpl(std::shared_ptr<PartitionRegistry> registry,
                    std::shared_ptr<HcallMetrics> metrics, std::shared_ptr<WorkerPool> workers,
-                   std::shared_ptr<const DrainState> drain, uint64_t max_batch_hcalls)
+                   std::shared_ptr<DrainState> drain, uint64_t max_batch_hcalls)
       : registry_(std::move(registry)),
         runner_(std::move(metrics)),
         workers_(std::move(workers)),
@@ -79,7 +79,7 @@ class HcallServiceImpl final : public mmu::v1::HcallService::CallbackService {
   const std::shared_ptr<PartitionRegistry> registry_;
   const HcallRunner runner_;
   const std::shared_ptr<WorkerPool> workers_;
-  const std::shared_ptr<const DrainState> drain_;
+  const std::shared_ptr<DrainState> drain_;
   const uint64_t max_batch_hcalls_;
 };
 

@@ -22,7 +22,7 @@ struct Limits {
   uint64_t max_message_bytes = uint64_t{4} << 20;
   // RPCs at once on one connection; gRPC makes a client wait with more.
   uint64_t max_concurrent_rpcs = 1024;
-  // Scans, resets and resizes that wait for a worker thread.
+  // Resets and resizes that wait for a worker thread, and as many scans.
   uint64_t max_queued_operations = 1024;
   // Partitions with a `partition` label of their own in the metrics; the rest count as `other`.
   uint64_t metrics_max_partitions = 100;
@@ -35,6 +35,9 @@ inline constexpr int kMaxPageSizeEncodings = 64;
 // Pairs that H_BLOCK_REMOVE may be told to take.
 inline constexpr int kMaxBlockRemoveSizes = 64;
 
+// Of --partition_file: 4096 partitions of 4 KB each. What never ends, such as a device, is refused.
+inline constexpr size_t kMaxPartitionFileBytes = size_t{16} << 20;
+
 // ListPartitions.
 inline constexpr int kDefaultPageSize = 100;
 inline constexpr int kMaxPageSize = 1000;
@@ -45,8 +48,11 @@ inline constexpr size_t kMaxPageBytes = size_t{1} << 20;
 inline constexpr int kDefaultFindings = 1000;
 inline constexpr int kMaxFindings = 10000;
 
-// Threads for what may take long: two, so that one scan of a huge table does not hold back a reset.
+// Threads for what changes whole tables (creation, resets, resizes): two, so that one reset of a
+// huge table does not hold back all the others.
 inline constexpr int kWorkerThreads = 2;
+// Threads for scans, apart from those, so that nothing that a guest waits for is behind a scan.
+inline constexpr int kScanThreads = 2;
 
 // PTEGs that one scrape of the metrics looks at in all, and the least of one partition.
 inline constexpr uint64_t kScrapePtegs = uint64_t{1} << 18;

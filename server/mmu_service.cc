@@ -27,7 +27,7 @@ absl::Status Apply(ServedPartition& served, const mmu::v1::SetReferenceChangeReq
 grpc::ServerUnaryReactor* MmuServiceImpl::SetReferenceChange(
     grpc::CallbackServerContext* context, const mmu::v1::SetReferenceChangeRequest* request,
     mmu::v1::SetReferenceChangeResponse*) {
-  if (drain_->draining()) return FinishNow(context, Draining());
+  if (drain_->draining()) return drain_->Refuse(context);
   const auto count = static_cast<size_t>(request->updates_size());
   if (count > max_updates_) {
     return FinishNow(context, LimitError("max_batch_hcalls", max_updates_,

@@ -18,7 +18,7 @@ class MmuServiceImpl final : public mmu::v1::MmuService::CallbackService {
  public:
   // `max_updates`: of one SetReferenceChange, the limit --max_batch_hcalls.
   MmuServiceImpl(std::shared_ptr<PartitionRegistry> registry, std::shared_ptr<WorkerPool> workers,
-                 std::shared_ptr<const DrainState> drain, uint64_t max_updates)
+                 std::shared_ptr<DrainState> drain, uint64_t max_updates)
       : registry_(std::move(registry)),
         workers_(std::move(workers)),
         drain_(std::move(drain)),
@@ -31,7 +31,7 @@ class MmuServiceImpl final : public mmu::v1::MmuService::CallbackService {
  private:
   const std::shared_ptr<PartitionRegistry> registry_;
   const std::shared_ptr<WorkerPool> workers_;
-  const std::shared_ptr<const DrainState> drain_;
+  const std::shared_ptr<DrainState> drain_;
   const uint64_t max_updates_;
 };
 

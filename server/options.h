@@ -14,6 +14,11 @@
 
 namespace papr::server {
 
+struct PartitionAtStart {
+  hcall::PartitionSpec spec;
+  std::string where;  // it was asked for, for messages: "--partition", "FILE:LINE"
+};
+
 struct ServerOptions {
   std::vector<ListenAddress> listen;          // gRPC over TCP; may be empty
   std::string unix_socket;                    // path of a socket for gRPC; empty: none
@@ -22,7 +27,7 @@ struct ServerOptions {
   Limits limits;
   absl::Duration idle_timeout = absl::Hours(1);          // a connection without RPCs is closed
   absl::Duration keepalive_interval = absl::Minutes(1);  // between pings to a silent client
-  std::vector<hcall::PartitionSpec> partitions;          // to create at start
+  std::vector<PartitionAtStart> partitions;              // to create at start
 };
 
 }  // namespace papr::server

@@ -33,11 +33,19 @@ absl::StatusOr<int> Count(const char* field, int asked, int usual, int most) {
 }  // namespace
 
 template <typename Request, typename Response>
-PartitionServiceImpl::Reactor* PartitionServiceImpl::OnWorker(
+PartitionServiceImpl::Reactor* PartitionServiceImpl::Now(
     Context* context, const Request* request, Response* response,
     absl::Status (PartitionServiceImpl::*method)(const Request&, Response*)) {
-  if (drain_->draining()) return FinishNow(context, Draining());
-  return FinishOnWorker(context, *workers_, [this, request, response, method] {
+  if (drain_->draining()) return drain_->Refuse(context);
+  return FinishNow(context, (this->*method)(*request, response));
+}
+
+template <typename Request, typename Response>
+PartitionServiceImpl::Reactor* PartitionServiceImpl::On(
+    WorkerPool& pool, Context* context, const Request* request, Response* response,
+    absl::Status (PartitionServiceImpl::*method)(const Request&, Response*)) {
+  if (drain_->draining()) return drain_->Refuse(context);
+  return FinishOnWorker(context, pool, [this, request, response, method] {
     return (this->*method)(*request, response);
   });
 }
@@ -45,48 +53,48 @@ PartitionServiceImpl::Reactor* PartitionServiceImpl::OnWorker(
 PartitionServiceImpl::Reactor* PartitionServiceImpl::CreatePartition(
     Context* context, const v1::CreatePartitionRequest* request,
     v1::CreatePartitionResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::Create);
+  return On(*workers_, context, request, response, &PartitionServiceImpl::Create);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::GetPartition(
     Context* context, const v1::GetPartitionRequest* request, v1::GetPartitionResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::Get);
+  return Now(context, request, response, &PartitionServiceImpl::Get);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::ListPartitions(
     Context* context, const v1::ListPartitionsRequest* request,
     v1::ListPartitionsResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::List);
+  return Now(context, request, response, &PartitionServiceImpl::List);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::ResetPartition(
     Context* context, const v1::ResetPartitionRequest* request,
     v1::ResetPartitionResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::Reset);
+  return On(*workers_, context, request, response, &PartitionServiceImpl::Reset);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::DeletePartition(
     Context* context, const v1::DeletePartitionRequest* request,
     v1::DeletePartitionResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::Delete);
+  return On(*workers_, context, request, response, &PartitionServiceImpl::Delete);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::FinishResizePreparation(
     Context* context, const v1::FinishResizePreparationRequest* request,
     v1::FinishResizePreparationResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::FinishPreparation);
+  return On(*workers_, context, request, response, &PartitionServiceImpl::FinishPreparation);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::GetHptStatistics(
     Context* context, const v1::GetHptStatisticsRequest* request,
     v1::GetHptStatisticsResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::GetStatistics);
+  return On(*scanners_, context, request, response, &PartitionServiceImpl::GetStatistics);
 }
 
 PartitionServiceImpl::Reactor* PartitionServiceImpl::CheckHpt(Context* context,
                                                               const v1::CheckHptRequest* request,
                                                               v1::CheckHptResponse* response) {
-  return OnWorker(context, request, response, &PartitionServiceImpl::Check);
+  return On(*scanners_, context, request, response, &PartitionServiceImpl::Check);
 }
 
 absl::Status PartitionServiceImpl::Create(const v1::CreatePartitionRequest& request,

@@ -1,5 +1,5 @@
-// PartitionService: partitions for operators. All of it runs on worker threads, as most of it
-// makes, frees or scans tables.
+// PartitionService: partitions for operators. What makes or frees tables runs on worker threads,
+// what scans them on threads of its own, and the rest at once.
 //
 // Threads: gRPC's, any number at once.
 
@@ -18,8 +18,12 @@ namespace papr::server {
 class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackService {
  public:
   PartitionServiceImpl(std::shared_ptr<PartitionRegistry> registry,
-                       std::shared_ptr<WorkerPool> workers, std::shared_ptr<const DrainState> drain)
-      : registry_(std::move(registry)), workers_(std::move(workers)), drain_(std::move(drain)) {}
+                       std::shared_ptr<WorkerPool> workers, std::shared_ptr<WorkerPool> scanners,
+                       std::shared_ptr<DrainState> drain)
+      : registry_(std::move(registry)),
+        workers_(std::move(workers)),
+        scanners_(std::move(scanners)),
+        drain_(std::move(drain)) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -43,10 +47,14 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
                     mmu::v1::CheckHptResponse* response) override;
 
  private:
-  // Runs `method` of this service with the request and the response on a worker thread.
+  // Run `method` of this service with the request and the response: Now() on this thread, On() on
+  // one of `pool`.
   template <typename Request, typename Response>
-  Reactor* OnWorker(Context* context, const Request* request, Response* response,
-                    absl::Status (PartitionServiceImpl::*method)(const Request&, Response*));
+  Reactor* Now(Context* context, const Request* request, Response* response,
+               absl::Status (PartitionServiceImpl::*method)(const Request&, Response*));
+  template <typename Request, typename Response>
+  Reactor* On(WorkerPool& pool, Context* context, const Request* request, Response* response,
+              absl::Status (PartitionServiceImpl::*method)(const Request&, Response*));
 
   absl::Status Create(const mmu::v1::CreatePartitionRequest& request,
                       mmu::v1::CreatePartitionResponse* response);
@@ -66,7 +74,8 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
 
   const std::shared_ptr<PartitionRegistry> registry_;
   const std::shared_ptr<WorkerPool> workers_;
-  const std::shared_ptr<const DrainState> drain_;
+  const std::shared_ptr<WorkerPool> scanners_;
+  const std::shared_ptr<DrainState> drain_;
 };
 
 }  // namespace papr::server

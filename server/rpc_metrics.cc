@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/prometheus_util.h"
 
@@ -35,7 +36,8 @@ constexpr size_t kSent = 2;
 constexpr size_t kHandled = 3;
 constexpr size_t kBucket = kHandled + kCodeNames.size();
 constexpr size_t kNanoseconds = kBucket + kBuckets;
-constexpr size_t kCellsPerMethod = kNanoseconds + 1;
+constexpr size_t kEnded = kNanoseconds + 1;
+constexpr size_t kCellsPerMethod = kEnded + 1;
 
 const char* TypeName(bool client_streams, bool server_streams) {
   if (client_streams) return server_streams ? "bidi_stream" : "client_stream";
@@ -54,6 +56,7 @@ class RpcMetrics::CountingInterceptor : public grpc::experimental::Interceptor {
   ~CountingInterceptor() override {
     // A call that went away before it had a status.
     if (!handled_) Handled(grpc::StatusCode::CANCELLED);
+    cells_->Add(first_ + kEnded);
   }
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
@@ -120,7 +123,8 @@ RpcMetrics::RpcMetrics() {
 void RpcMetrics::AddMethod(absl::string_view service, absl::string_view name,
                            absl::string_view type, bool always_shown) {
   by_path_.emplace(absl::StrCat("/", service, "/", name), methods_.size());
-  methods_.push_back({std::string(service), std::string(name), std::string(type), always_shown});
+  methods_.push_back({std::string(service), std::string(name), std::string(type), always_shown,
+                      absl::StartsWith(service, "papr.")});
 }
 
 void RpcMetrics::AddService(const char* full_name, bool always_shown) {
@@ -142,6 +146,23 @@ size_t RpcMetrics::IndexOf(absl::string_view path) const {
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> RpcMetrics::Interceptor(
     std::shared_ptr<RpcMetrics> metrics) {
   return std::make_unique<Factory>(std::move(metrics));
+}
+
+RpcMetrics::Load RpcMetrics::OwnLoad() const {
+  const auto count = [this](size_t cell) {
+    std::vector<uint64_t> sums(cells_->size());
+    cells_->AddTo(sums);
+    uint64_t calls = 0;
+    for (size_t i = 0; i < methods_.size(); ++i) {
+      if (methods_[i].own) calls += sums[i * kCellsPerMethod + cell];
+    }
+    return calls;
+  };
+  // First what has ended: so, if both are equal, there was a moment between with none in progress.
+  Load load;
+  load.ended = count(kEnded);
+  load.started = count(kStarted);
+  return load;
 }
 
 std::vector<prometheus::MetricFamily> RpcMetrics::Collect() const {

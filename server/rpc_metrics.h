@@ -9,6 +9,7 @@
 #include <grpcpp/support/server_interceptor.h>
 #include <prometheus/collectable.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,14 @@ class RpcMetrics : public prometheus::Collectable {
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
+  // RPCs of this daemon's own services so far; those in progress are the difference.
+  struct Load {
+    uint64_t started = 0;
+    uint64_t ended = 0;
+    bool operator==(const Load&) const = default;
+  };
+  Load OwnLoad() const;
+
  private:
   class CountingInterceptor;
   class Factory;
@@ -39,6 +48,7 @@ class RpcMetrics : public prometheus::Collectable {
     std::string name;
     std::string type;
     bool always_shown = false;
+    bool own = false;  // of a service of this daemon, not one that gRPC brings along
   };
 
   void AddMethod(absl::string_view service, absl::string_view name, absl::string_view type,

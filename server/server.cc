@@ -6,13 +6,13 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/drain.h"
 #include "server/drain_state.h"
 #include "server/hcall_metrics.h"
 #include "server/hcall_service.h"
@@ -23,6 +23,7 @@
 #include "server/partition_service.h"
 #include "server/process_metrics.h"
 #include "server/rpc_metrics.h"
+#include "server/undecodable_requests.h"
 #include "server/unix_socket.h"
 #include "server/worker_pool.h"
 
@@ -42,10 +43,6 @@ void InstallPlugins() {
   });
 }
 
-// How long a draining server answers new calls with UNAVAILABLE before it closes connections:
-// longer than what a caller needs between two calls.
-constexpr absl::Duration kFarewell = absl::Milliseconds(200);
-
 int Milliseconds(absl::Duration duration) {
   const int64_t most = std::numeric_limits<int>::max();
   return static_cast<int>(std::min(absl::ToInt64Milliseconds(duration), most));
@@ -57,13 +54,15 @@ class GrpcServer final : public Server {
       : options_(options),
         workers_(std::make_shared<WorkerPool>(
             kWorkerThreads, static_cast<size_t>(options.limits.max_queued_operations))),
+        scanners_(std::make_shared<WorkerPool>(
+            kScanThreads, static_cast<size_t>(options.limits.max_queued_operations))),
         hcall_metrics_(std::make_shared<HcallMetrics>(options.limits.metrics_max_partitions)),
         rpc_metrics_(std::make_shared<RpcMetrics>()),
         registry_(std::make_shared<PartitionRegistry>(options.limits, hcall_metrics_, workers_)),
         hcall_service_(registry_, hcall_metrics_, workers_, drain_,
                        options.limits.max_batch_hcalls),
         mmu_service_(registry_, workers_, drain_, options.limits.max_batch_hcalls),
-        partition_service_(registry_, workers_, drain_) {}
+        partition_service_(registry_, workers_, scanners_, drain_) {}
   ~GrpcServer() override { Drain(absl::ZeroDuration()); }
 
   absl::Status Start();
@@ -83,6 +82,7 @@ class GrpcServer final : public Server {
   const ServerOptions options_;
   const std::shared_ptr<DrainState> drain_ = std::make_shared<DrainState>();
   const std::shared_ptr<WorkerPool> workers_;
+  const std::shared_ptr<WorkerPool> scanners_;
   const std::shared_ptr<HcallMetrics> hcall_metrics_;
   const std::shared_ptr<RpcMetrics> rpc_metrics_;
   const std::shared_ptr<PartitionRegistry> registry_;
@@ -109,11 +109,11 @@ absl::Status GrpcServer::CheckAddresses() const {
 }
 
 absl::Status GrpcServer::CreatePartitions() {
-  for (const hcall::PartitionSpec& spec : options_.partitions) {
+  for (const auto& [spec, where] : options_.partitions) {
     const auto created = registry_->Create(spec.name, spec.config);
     if (!created.ok()) {
-      return absl::Status(created.status().code(), absl::StrCat("--partition name=", spec.name,
-                                                                ": ", created.status().message()));
+      return absl::Status(created.status().code(), absl::StrCat(where, ": name=", spec.name, ": ",
+                                                                created.status().message()));
     }
   }
   return absl::OkStatus();
@@ -146,6 +146,7 @@ void GrpcServer::Configure(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(Option::MIN_POLLERS, 1);
   builder.SetSyncServerOption(Option::MAX_POLLERS, 2);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(UndecodableRequestInterceptor());
   interceptors.push_back(RpcMetrics::Interceptor(rpc_metrics_));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
 }
@@ -176,8 +177,8 @@ absl::Status GrpcServer::StartGrpc() {
                                                  ": ",
                                                  why.empty() ? "gRPC failed to bind it" : why));
     }
-    return absl::UnavailableError(absl::StrCat("cannot listen on unix:", options_.unix_socket, " ",
-                                               WhyNoUnixSocket(options_.unix_socket)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on unix:", options_.unix_socket, ": gRPC failed to bind it"));
   }
   for (size_t i = 0; i < ports.size(); ++i) {
     ListenAddress address = options_.listen[i];
@@ -199,13 +200,8 @@ absl::Status GrpcServer::Start() {
 
 void GrpcServer::Drain(absl::Duration grace) {
   if (!drain_->Begin() || grpc_ == nullptr) return;
-  const auto deadline = std::chrono::system_clock::now() + absl::ToChronoNanoseconds(grace);
   grpc_->GetHealthCheckService()->SetServingStatus(false);
-  // A call that reaches gRPC after its Shutdown() is cut off without an answer. So first tell
-  // callers for a while, in so many words, that nothing was executed.
-  absl::SleepFor(std::min(grace / 2, kFarewell));
-  grpc_->Shutdown(deadline);
-  grpc_->Wait();
+  DrainGrpc(*grpc_, *drain_, *rpc_metrics_, grace);
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ class Server {
   // Empty if there is none.
   virtual std::string metrics_url() const = 0;
 
-  // Tells health checks that this daemon is going, takes no more calls, and waits for those in
-  // progress; after `grace` it cancels them. Returns when none is left. The second call returns at
+  // Tells health checks that this daemon is going, refuses new calls, and waits for those in
+  // progress; after `grace` it cancels them. Idle connections and open streams of health checks and
+  // reflection do not hold it up. Returns when no call is left. The second call returns at
   // once.
   virtual void Drain(absl::Duration grace) = 0;
 };

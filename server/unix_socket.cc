@@ -28,6 +28,15 @@ bool SomebodyListens(const std::string& path) {
   return listens;
 }
 
+// Looked at first, as gRPC does not say why a bind fails.
+absl::Status CheckFolder(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on unix:", path, ": ", folder, ": ", std::strerror(errno)));
+}
+
 }  // namespace
 
 absl::Status ClaimUnixSocket(const std::string& path) {
@@ -36,7 +45,7 @@ absl::Status ClaimUnixSocket(const std::string& path) {
                                                    sizeof(sockaddr_un::sun_path) - 1, " bytes"));
   }
   struct stat info {};
-  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (lstat(path.c_str(), &info) != 0) return CheckFolder(path);
   if (!S_ISSOCK(info.st_mode)) {
     return absl::AlreadyExistsError(
         absl::StrCat("--unix_socket=", path, ": exists and is not a socket"));
@@ -50,14 +59,6 @@ absl::Status ClaimUnixSocket(const std::string& path) {
         "--unix_socket=", path, ": cannot remove the stale socket: ", std::strerror(errno)));
   }
   return absl::OkStatus();
-}
-
-std::string WhyNoUnixSocket(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  return access(folder.c_str(), W_OK | X_OK) == 0
-             ? ""
-             : absl::StrCat(folder, ": ", std::strerror(errno));
 }
 
 }  // namespace papr::server

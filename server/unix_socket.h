@@ -13,11 +13,8 @@ namespace papr::server {
 
 // Makes `path` free to bind: removes a socket file that nobody listens on any more.
 // INVALID_ARGUMENT: too long for a socket address. ALREADY_EXISTS: another process listens on it,
-// or it is no socket.
+// or it is no socket. UNAVAILABLE: its folder is missing or may not be written.
 absl::Status ClaimUnixSocket(const std::string& path);
-
-// Why a bind to `path` fails, for messages; empty if nothing is seen.
-std::string WhyNoUnixSocket(const std::string& path);
 
 }  // namespace papr::server
 

@@ -1,5 +1,5 @@
-// A few threads for what may take long: scans of whole tables, resets, resizes. gRPC's own threads
-// hand such work over and finish the RPC from here, so that they never block.
+// A few threads for what may take long, such as scans of whole tables, or resets and resizes.
+// gRPC's own threads hand such work over and finish the RPC from here, so that they never block.
 //
 // Threads: Submit() from any thread. The destructor runs what was submitted and joins.
 
