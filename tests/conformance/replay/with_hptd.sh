@@ -8,7 +8,7 @@ hptd=$1
 shift
 folder=$(mktemp -d)
 daemon=
-trap '[[ -z $daemon ]] || kill -KILL "$daemon"; rm -rf "$folder"' EXIT
+trap '[[ -z $daemon ]] || kill -KILL "$daemon" 2>/dev/null || true; rm -rf "$folder"' EXIT
 
 mkfifo "$folder/output"
 "$hptd" --listen= --metrics_listen= --unix_socket "$folder/socket" --log_level=warning \
