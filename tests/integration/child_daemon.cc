@@ -1,5 +1,6 @@
 #include "tests/integration/child_daemon.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ bool ReadSome(int fd, std::string& text) {
 
 }  // namespace
 
-ChildDaemon::ChildDaemon(std::vector<std::string> arguments) {
+ChildDaemon::ChildDaemon(std::vector<std::string> arguments, const std::string& output_file) {
   arguments.insert(arguments.begin(), HPTD_BINARY);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -33,7 +34,8 @@ ChildDaemon::ChildDaemon(std::vector<std::string> arguments) {
   if (error_fd_ < 0 || pipe(output) != 0) std::abort();
   pid_ = fork();
   if (pid_ == 0) {
-    dup2(output[1], STDOUT_FILENO);
+    const int file = output_file.empty() ? output[1] : open(output_file.c_str(), O_WRONLY);
+    dup2(file, STDOUT_FILENO);
     dup2(error_fd_, STDERR_FILENO);
     close(output[0]);
     close(output[1]);

@@ -12,7 +12,8 @@ namespace papr::server {
 
 class ChildDaemon {
  public:
-  explicit ChildDaemon(std::vector<std::string> arguments);
+  // `output`: a file to be its standard output, which is then not read; empty: a pipe.
+  explicit ChildDaemon(std::vector<std::string> arguments, const std::string& output = "");
   ~ChildDaemon();  // kills it if it still runs
   ChildDaemon(const ChildDaemon&) = delete;
   ChildDaemon& operator=(const ChildDaemon&) = delete;

@@ -12,11 +12,14 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "hcall/abi.h"
 #include "tests/integration/child_daemon.h"
 #include "tests/integration/raw_call.h"
 #include "tests/integration/scrape.h"
 #include "tests/integration/server_fixture.h"
+#include "tests/integration/silent_peer.h"
 
 namespace papr::server {
 namespace {
@@ -114,26 +117,6 @@ TEST(DaemonTest, FinishesWhatIsInFlightAndTellsThatItGoes) {
   EXPECT_EQ(daemon.Wait(), 0);
 }
 
-TEST(DaemonTest, DrainTimeoutEndsWhatDoesNotEnd) {
-  ChildDaemon daemon({kAnyPort, kNoMetrics, "--drain_timeout=500ms"});
-  ASSERT_TRUE(daemon.WaitUntilReady());
-  const OpenStream stream(Connect(daemon.Listening("grpc")));
-  const auto start = std::chrono::steady_clock::now();
-  daemon.Signal(SIGTERM);
-  EXPECT_EQ(daemon.Wait(), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
-}
-
-TEST(DaemonTest, ASecondSignalEndsItAtOnce) {
-  ChildDaemon daemon({kAnyPort, kNoMetrics, "--drain_timeout=1h"});
-  ASSERT_TRUE(daemon.WaitUntilReady());
-  const OpenStream stream(Connect(daemon.Listening("grpc")));
-  daemon.Signal(SIGTERM);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  daemon.Signal(SIGTERM);
-  EXPECT_EQ(daemon.Wait(), 128 + SIGTERM);
-}
-
 TEST(DaemonTest, RefusesAddressesThatOthersReach) {
   for (const std::string address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:50051", "example.com:1"}) {
     ExpectRefused({"--listen=" + address, kNoMetrics}, "--insecure");
@@ -177,8 +160,9 @@ TEST(DaemonTest, TakesOverASocketFileOnlyFromTheDead) {
   std::remove(path.c_str());
   ExpectRefused({"--listen=", kNoMetrics, "--unix_socket=/tmp/" + std::string(200, 'x')},
                 "longer than 107 bytes");
-  ExpectRefused({"--listen=", kNoMetrics, "--unix_socket=/nonexistent/socket"},
-                "/nonexistent: No such file or directory");
+  ExpectRefused(
+      {"--listen=", kNoMetrics, "--unix_socket=/nonexistent/socket"},
+      "hptd: cannot listen on unix:/nonexistent/socket: /nonexistent: No such file or directory\n");
 }
 
 TEST(DaemonTest, CreatesPartitions) {
@@ -207,7 +191,9 @@ TEST(DaemonTest, RefusesBadPartitions) {
   ExpectRefused({kAnyPort, kNoMetrics, "--partition=order=20"}, "name");
   ExpectRefused({kAnyPort, kNoMetrics, "--partition=name=x,order=20,ram=0:64M",
                  "--partition=name=x,order=20,ram=0:64M"},
-                "exists");
+                "hptd: --partition: name=x: partition \"x\" exists");
+  ExpectRefused({kAnyPort, kNoMetrics, "--partition=name=other,order=20,ram=0:64M"},
+                "reserved for metrics");
   ExpectRefused(
       {kAnyPort, kNoMetrics, "--max_hpt_bytes=1M", "--partition=name=x,order=21,ram=0:64M"},
       "--max_hpt_bytes=1048576");
@@ -216,6 +202,14 @@ TEST(DaemonTest, RefusesBadPartitions) {
   const std::string file = TemporaryPath("bad_partitions");
   std::ofstream(file) << "# fine so far\nname=x,order=99\n";
   ExpectRefused({kAnyPort, kNoMetrics, "--partition_file=" + file}, file + ":2");
+  std::ofstream(file) << "name=x,mmu=radix\n# twice\nname=x,mmu=radix\n";
+  ExpectRefused({kAnyPort, kNoMetrics, "--partition_file=" + file},
+                file + ":3: name=x: partition \"x\" exists");
+  std::ofstream(file) << "\nname=x,order=21,ram=0:64M\n";
+  ExpectRefused({kAnyPort, kNoMetrics, "--max_hpt_bytes=1M", "--partition_file=" + file},
+                file + ":2: name=x: too many bytes of page tables");
+  ExpectRefused({kAnyPort, kNoMetrics, "--partition_file=/dev/zero"},
+                "--partition_file: /dev/zero is larger than 16777216 bytes");
   std::remove(file.c_str());
 }
 
@@ -238,7 +232,7 @@ TEST(DaemonTest, VersionAndHelp) {
   EXPECT_EQ(version.Wait(), 0);
   EXPECT_THAT(version.output(), MatchesRegex("hptd [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   ChildDaemon help({"--help"});
-  help.Wait();
+  EXPECT_EQ(help.Wait(), 0);
   for (const char* flag :
        {"--listen", "--unix_socket", "--metrics_listen", "--partition", "--partition_file",
         "--log_level", "--insecure", "--max_partitions", "--max_hpt_bytes", "--max_batch_hcalls",
@@ -246,6 +240,51 @@ TEST(DaemonTest, VersionAndHelp) {
     EXPECT_THAT(help.output(), HasSubstr(flag));
   }
   EXPECT_THAT(help.output(), HasSubstr("hashed page tables"));
+}
+
+TEST(DaemonTest, AStandardOutputThatTakesNothingEndsIt) {
+  ChildDaemon daemon({kAnyPort, kNoMetrics}, "/dev/full");
+  EXPECT_EQ(daemon.Wait(), 1);
+  EXPECT_THAT(daemon.error(), HasSubstr("level=error event=announce_failed error=\"No space left"));
+}
+
+TEST(DaemonTest, UnfinishedHttpRequestsHoldNeitherAScrapeNorTheEndUp) {
+  ChildDaemon daemon({kAnyPort, "--metrics_listen=127.0.0.1:0"});
+  ASSERT_TRUE(daemon.WaitUntilReady());
+  const std::string url = daemon.Listening("metrics");
+  const std::string target = url.substr(7, url.rfind('/') - 7);
+  auto start = std::chrono::steady_clock::now();
+  {
+    std::vector<std::unique_ptr<SilentPeer>> unfinished;
+    for (int i = 0; i < 4; ++i) {
+      unfinished.push_back(
+          std::make_unique<SilentPeer>(target, "GET /metrics HTTP/1.1\r\nHost: x"));
+    }
+    EXPECT_THAT(HttpGet(url), HasSubstr("hptd_partitions 0"));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  }
+  start = std::chrono::steady_clock::now();
+  daemon.Signal(SIGTERM);
+  EXPECT_EQ(daemon.Wait(), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1500));
+}
+
+TEST(DaemonTest, LogsUndecodableRequestsAsStructuredLinesAndFewOfThem) {
+  ChildDaemon daemon({kAnyPort, kNoMetrics});
+  ASSERT_TRUE(daemon.WaitUntilReady());
+  const auto channel = Connect(daemon.Listening("grpc"));
+  constexpr int kCalls = 200;
+  for (int i = 0; i < kCalls; ++i)
+    RawUnary(channel, "/papr.mmu.v1.HcallService/Hcall", "\x0a\x02\xff\xff");
+  daemon.Signal(SIGTERM);
+  EXPECT_EQ(daemon.Wait(), 0);
+  int lines = 0;
+  for (const absl::string_view line : absl::StrSplit(daemon.error(), '\n', absl::SkipEmpty())) {
+    EXPECT_EQ(line.substr(0, 3), "ts=") << line;
+    lines += absl::StrContains(line, "event=protobuf");
+  }
+  EXPECT_GT(lines, 0);
+  EXPECT_LT(lines, kCalls / 4);
 }
 
 TEST(DaemonTest, LogsStructuredLinesAtTheLevelAskedFor) {

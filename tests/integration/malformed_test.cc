@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hcall/abi.h"
+#include "tests/integration/raw_call.h"
 #include "tests/integration/server_fixture.h"
 
 namespace papr::server {
@@ -116,6 +117,35 @@ TEST_F(MalformedTest, UnknownPartition) {
             grpc::NOT_FOUND);
 }
 
+TEST_F(MalformedTest, WhatIsQuotedIsCutShort) {
+  const std::string name(8000, '%');
+  const std::string quoted = "no partition \"" + std::string(63, '%') + "\"...";
+  const auto hcall = Call(hcalls(), &Hcalls::Hcall, HcallOf(name, hcall::kHRead, {}));
+  EXPECT_EQ(hcall.status.error_code(), grpc::NOT_FOUND) << hcall.status.error_message();
+  EXPECT_EQ(hcall.status.error_message(), quoted);
+  v1::GetHptStatisticsRequest scan;
+  scan.set_name(name);
+  const auto reply = Call(partitions(), &Partitions::GetHptStatistics, scan);
+  EXPECT_EQ(reply.status.error_code(), grpc::NOT_FOUND) << reply.status.error_message();
+  EXPECT_EQ(reply.status.error_message(), quoted);
+}
+
+TEST_F(MalformedTest, BytesThatAreNoMessage) {
+  for (const std::string method : {"HcallService/Hcall", "HcallService/Enter",
+                                   "HcallService/HcallBatch", "MmuService/SetReferenceChange",
+                                   "PartitionService/GetPartition", "PartitionService/CheckHpt"}) {
+    // A length beyond the end, no tag, and a string that is no UTF-8.
+    for (const std::string bytes :
+         {"\x0a\x7f", "\xff\xff\xff\xff\xff\xff\xff", "\x0a\x02\xff\xff"}) {
+      const grpc::Status status = RawUnary(channel(), "/papr.mmu.v1." + method, bytes);
+      EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << method;
+      EXPECT_NE(status.error_message().find("nothing was executed"), std::string::npos);
+    }
+  }
+  EXPECT_EQ(RawUnary(channel(), "/papr.mmu.v1.HcallService/Nothing", "").error_code(),
+            grpc::UNIMPLEMENTED);
+}
+
 TEST_F(MalformedTest, TenArguments) {
   ExpectField(
       Call(hcalls(), &Hcalls::Hcall, HcallOf("p", hcall::kHRead, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0})),
@@ -163,7 +193,7 @@ TEST_F(MalformedTest, TooManySpecifiers) {
 TEST_F(MalformedTest, BadNames) {
   for (const std::string& name :
        {std::string(), std::string("-a"), std::string(".a"), std::string("a b"), std::string("a/b"),
-        std::string("\xc3\xa9"), std::string(64, 'x')}) {
+        std::string("\xc3\xa9"), std::string(64, 'x'), std::string("other")}) {
     ExpectField(
         Call(partitions(), &Partitions::CreatePartition, CreateRequest(name, SmallConfig())),
         "name");

@@ -1,7 +1,11 @@
 // PartitionService as operators use it, and health and reflection beside it.
 
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "hcall/abi.h"
@@ -196,6 +200,39 @@ TEST_F(PartitionServiceTest, ReflectionListsTheServices) {
         "grpc.channelz.v1.Channelz", "grpc.reflection.v1alpha.ServerReflection"}) {
     EXPECT_NE(services.find(service), std::string::npos) << service;
   }
+}
+
+TEST_F(PartitionServiceTest, OnlyScansWaitForScans) {
+  MustCreate("big", SmallConfig(32));
+  SpreadEntries(hcalls(), "big", 8000);
+  constexpr int kScans = 40;
+  std::vector<grpc::ClientContext> contexts(kScans);
+  std::atomic<int> answered{0};
+  std::vector<std::thread> scans;
+  for (grpc::ClientContext& context : contexts) {
+    scans.emplace_back([&] {
+      v1::GetHptStatisticsRequest request;
+      request.set_name("big");
+      request.set_digest(true);
+      v1::GetHptStatisticsResponse response;
+      answered += partitions().GetHptStatistics(&context, request, &response).ok();
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  MustCreate("small", SmallConfig());
+  MustHcall("small", hcall::kHClearHpt, {});
+  MustHcall("small", hcall::kHResizeHptPrepare, {0, 19});
+  v1::ResetPartitionRequest reset;
+  reset.set_name("small");
+  EXPECT_TRUE(Call(partitions(), &Partitions::ResetPartition, reset).status.ok());
+  v1::GetPartitionRequest get;
+  get.set_name("big");
+  EXPECT_TRUE(Call(partitions(), &Partitions::GetPartition, get).status.ok());
+  EXPECT_LT(answered, kScans / 2);
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (std::thread& scan : scans) scan.join();
+  // Those whose callers have gone are not begun.
+  MustGetStatistics("big");
 }
 
 }  // namespace

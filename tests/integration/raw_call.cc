@@ -9,6 +9,11 @@
 namespace papr::server {
 namespace {
 
+constexpr char kReflectionMethod[] =
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+// ServerReflectionRequest: list_services is field 7, a string.
+constexpr char kListServices[] = "\x3a\x01*";
+
 grpc::ByteBuffer ToBuffer(const std::string& bytes) {
   const grpc::Slice slice(bytes);
   return grpc::ByteBuffer(&slice, 1);
@@ -26,20 +31,28 @@ std::string ToBytes(const grpc::ByteBuffer& buffer) {
 
 }  // namespace
 
-std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel, const std::string& service) {
+grpc::Status RawUnary(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                      const std::string& request, std::string* response) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  const grpc::ByteBuffer sent = ToBuffer(request);
+  grpc::ByteBuffer received;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, method, grpc::StubOptions(), &sent, &received,
+                 [&done](grpc::Status status) { done.set_value(std::move(status)); });
+  grpc::Status status = done.get_future().get();
+  if (response != nullptr) *response = ToBytes(received);
+  return status;
+}
+
+std::string HealthOf(const std::shared_ptr<grpc::Channel>& channel, const std::string& service) {
   // HealthCheckRequest: field 1, a string.
   std::string message;
   if (!service.empty()) message = std::string{'\x0a', static_cast<char>(service.size())} + service;
-  const grpc::ByteBuffer request = ToBuffer(message);
-  grpc::ByteBuffer response;
-  std::promise<grpc::Status> done;
-  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::StubOptions(), &request, &response,
-                 [&done](grpc::Status status) { done.set_value(std::move(status)); });
-  const grpc::Status status = done.get_future().get();
-  return status.ok() ? ToBytes(response) : status.error_message();
+  std::string response;
+  const grpc::Status status = RawUnary(channel, "/grpc.health.v1.Health/Check", message, &response);
+  return status.ok() ? response : status.error_message();
 }
 
 namespace {
@@ -78,24 +91,27 @@ class OneExchange : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteB
 
 std::string ReflectedServices(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
-  // ServerReflectionRequest: list_services is field 7, a string.
-  OneExchange exchange(stub, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                       "\x3a\x01*");
+  OneExchange exchange(stub, kReflectionMethod, kListServices);
   return exchange.Result();
 }
 
-class OpenStream::Watch : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class OpenStream::Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  explicit Watch(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(channel), request_(ToBuffer("")) {
-    stub_.PrepareBidiStreamingCall(&context_, "/grpc.health.v1.Health/Watch", grpc::StubOptions(),
-                                   this);
-    StartWriteLast(&request_, grpc::WriteOptions());
+  Stream(const std::shared_ptr<grpc::Channel>& channel, Kind kind)
+      : stub_(channel), request_(ToBuffer(kind == kHealthWatch ? "" : kListServices)) {
+    stub_.PrepareBidiStreamingCall(
+        &context_, kind == kHealthWatch ? "/grpc.health.v1.Health/Watch" : kReflectionMethod,
+        grpc::StubOptions(), this);
+    if (kind == kHealthWatch) {
+      StartWriteLast(&request_, grpc::WriteOptions());
+    } else {
+      StartWrite(&request_);
+    }
     StartRead(&response_);
     StartCall();
     opened_.get_future().wait();
   }
-  ~Watch() override {
+  ~Stream() override {
     context_.TryCancel();
     done_.get_future().wait();
   }
@@ -115,8 +131,8 @@ class OpenStream::Watch : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc:
   std::promise<void> done_;
 };
 
-OpenStream::OpenStream(const std::shared_ptr<grpc::Channel>& channel)
-    : watch_(std::make_unique<Watch>(channel)) {}
+OpenStream::OpenStream(const std::shared_ptr<grpc::Channel>& channel, Kind kind)
+    : stream_(std::make_unique<Stream>(channel, kind)) {}
 OpenStream::~OpenStream() = default;
 
 }  // namespace papr::server

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "hcall/abi.h"
+
 namespace papr::server {
 
 v1::PartitionConfig SmallConfig(uint32_t order) {
@@ -41,6 +43,19 @@ v1::HcallRequest HcallOf(const std::string& partition, uint64_t opcode,
 void AddHcall(v1::HcallBatchRequest& batch, uint64_t opcode,
               std::initializer_list<uint64_t> arguments) {
   Fill(batch.add_hcalls(), opcode, arguments);
+}
+
+void SpreadEntries(Hcalls& stub, const std::string& partition, uint64_t count) {
+  for (uint64_t i = 0; i < count;) {
+    v1::HcallBatchRequest batch;
+    batch.set_partition(partition);
+    for (const uint64_t end = i + 4000; i < end; ++i) {
+      AddHcall(batch, hcall::kHEnter, {0, i * 4096, kSomeV, kSomeR});
+    }
+    const auto reply = Call(stub, &Hcalls::HcallBatch, batch);
+    EXPECT_TRUE(reply.status.ok()) << reply.status.error_message();
+    for (const auto& result : reply.response.results()) EXPECT_EQ(result.return_code(), 0);
+  }
 }
 
 void ServerTest::StartServer(ServerOptions options) {

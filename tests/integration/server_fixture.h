@@ -32,6 +32,10 @@ v1::HcallRequest HcallOf(const std::string& partition, uint64_t opcode,
 void AddHcall(v1::HcallBatchRequest& batch, uint64_t opcode,
               std::initializer_list<uint64_t> arguments);
 
+// Enters `count` entries, a multiple of 4000, far apart in a partition with a table of at least
+// 4096 * count PTEs, so that a scan of it takes a while.
+void SpreadEntries(Hcalls& stub, const std::string& partition, uint64_t count);
+
 class ServerTest : public ::testing::Test {
  protected:
   // Starts with these options; TCP on a free port is added. Metrics only if asked for, as their
