@@ -2,25 +2,43 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace papr::client {
 namespace {
 
-// The address as gRPC takes it. A name without a port would quietly mean port 443.
+bool IsPort(absl::string_view text) {
+  uint32_t port = 0;
+  return absl::c_all_of(text, absl::ascii_isdigit) && absl::SimpleAtoi(text, &port) && port >= 1 &&
+         port <= std::numeric_limits<uint16_t>::max();
+}
+
+// HOST:PORT; a HOST that has colons of its own, an IPv6 address, is in brackets.
+bool IsHostAndPort(absl::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos || !IsPort(text.substr(colon + 1))) return false;
+  const absl::string_view host = text.substr(0, colon);
+  if (absl::StartsWith(host, "[")) return host.size() > 2 && host.find(']') == host.size() - 1;
+  return !host.empty() && !absl::StrContains(host, ':');
+}
+
+// The address as gRPC takes it, which itself takes almost anything: no port means 443 to it, and of
+// a port above 65535 it uses the low bits.
 absl::StatusOr<std::string> GrpcTarget(const std::string& address) {
   if (absl::StartsWith(address, "/")) return absl::StrCat("unix:", address);
-  if (absl::StartsWith(address, "unix:")) return address;
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", address, "\" is no address: give HOST:PORT, unix:/PATH or local"));
-  }
-  return address;
+  if (absl::StartsWith(address, "unix:") && address != "unix:") return address;
+  if (IsHostAndPort(address)) return address;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", address, "\" is no address: give HOST:PORT (PORT 1 to 65535), unix:/PATH or local"));
 }
 
 }  // namespace

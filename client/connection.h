@@ -30,7 +30,8 @@ class Connection {
   // INVALID_ARGUMENT if Open() would refuse the address.
   static absl::Status CheckAddress(std::string_view address);
 
-  // `address` is "host:port", "unix:/path" or "/path". Nothing is sent before the first call. No
+  // `address` is "host:port" (port 1 to 65535; an IPv6 address in brackets), "unix:/path" or
+  // "/path". Nothing is sent before the first call. No
   // call is ever sent twice: an hcall is not idempotent. INVALID_ARGUMENT: no such form.
   static absl::StatusOr<std::shared_ptr<Connection>> Open(
       std::string_view address, std::chrono::seconds timeout = kDefaultCallTimeout);

@@ -19,10 +19,14 @@ using ::testing::HasSubstr;
 constexpr char kNobody[] = "unix:/nonexistent/hptd.sock";
 
 TEST(ConnectionTest, AddressesHaveAPort) {
-  for (const char* good : {"127.0.0.1:50051", "[::1]:1", "host:1", "unix:/run/x", "/run/x"}) {
+  for (const char* good :
+       {"127.0.0.1:50051", "[::1]:1", "host:1", "host:65535", "unix:/run/x", "/run/x"}) {
     EXPECT_TRUE(Connection::CheckAddress(good).ok()) << good;
   }
-  for (const char* bad : {"", "localhost", ":50051", "host:"}) {
+  for (const char* bad :
+       {"", "localhost", ":50051", "host:", "unix:", "host:0", "host:65536", "127.0.0.1:99999",
+        "host:http", "host:+1", "host:1 ", "::1", "fe80::1:50051", "[]:1", "[::1]", "[::1]x:1",
+        "dns:///host:1", "host:99999999999999999999"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(Connection::CheckAddress(bad))) << bad;
   }
 }
