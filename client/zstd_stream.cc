@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <streambuf>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -97,6 +99,11 @@ class InputFile::Buffer : public std::streambuf {
 };
 
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {  // which opens well, and then cannot be read
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot open ", path, ": ", std::strerror(EISDIR)));
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file.is_open()) {
     const int error = errno;

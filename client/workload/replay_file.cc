@@ -58,6 +58,9 @@ absl::StatusOr<ReplayReport> ReplayFile(const std::string& path, std::string_vie
   ReplayInput input;
   input.trace_path = path;
   input.final_path = FinalPath(path);
+  // First, so that a name mistyped is told as that and not as a missing final table.
+  absl::StatusOr<std::unique_ptr<InputFile>> file = InputFile::Open(path);
+  if (!file.ok()) return file.status();
   absl::StatusOr<std::optional<hcall::TraceFinal>> final_table = LoadFinal(input.final_path);
   if (!final_table.ok()) return final_table.status();
   if (!final_table->has_value() && options.final_required) {
@@ -66,8 +69,6 @@ absl::StatusOr<ReplayReport> ReplayFile(const std::string& path, std::string_vie
   }
   if (final_table->has_value()) input.final_table = &**final_table;
 
-  absl::StatusOr<std::unique_ptr<InputFile>> file = InputFile::Open(path);
-  if (!file.ok()) return file.status();
   absl::StatusOr<hcall::TraceReader> trace = hcall::TraceReader::Open((*file)->stream());
   if (!(*file)->status().ok()) return (*file)->status();
   if (!trace.ok()) {

@@ -89,5 +89,11 @@ TEST(InputFileTest, AMissingFileIsNamed) {
   EXPECT_NE(file.status().message().find("/nonexistent/file.zst"), std::string::npos);
 }
 
+TEST(InputFileTest, ADirectoryIsNoFile) {
+  const auto file = InputFile::Open(::testing::TempDir());
+  EXPECT_TRUE(absl::IsFailedPrecondition(file.status()));
+  EXPECT_NE(file.status().message().find("Is a directory"), std::string::npos) << file.status();
+}
+
 }  // namespace
 }  // namespace papr::client
