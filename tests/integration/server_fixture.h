@@ -38,8 +38,7 @@ void SpreadEntries(Hcalls& stub, const std::string& partition, uint64_t count);
 
 class ServerTest : public ::testing::Test {
  protected:
-  // Starts with these options; TCP on a free port is added. Metrics only if asked for, as their
-  // endpoint takes a second to stop.
+  // Starts with these options; TCP on a free port is added. Metrics only if asked for.
   void StartServer(ServerOptions options = {});
   void StopServer();
 
