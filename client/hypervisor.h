@@ -26,7 +26,8 @@ class Hypervisor {
   // result.
   virtual absl::StatusOr<hcall::HcallResult> Hcall(const hcall::HcallRequest& request) = 0;
 
-  // Issues hcalls in order in one round trip and waits; `results` gets one for each that ran.
+  // Issues hcalls in order, in one round trip if the other end takes so many at once, and waits;
+  // `results` gets one for each that ran.
   virtual absl::Status HcallBatch(std::span<const hcall::HcallRequest> requests,
                                   hcall::BatchMode mode,
                                   std::vector<hcall::HcallResult>* results) = 0;

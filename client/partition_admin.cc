@@ -24,6 +24,15 @@ struct PartitionAdmin::Rpc {
     connection.Prepare(&context);
     return connection.ToStatus((stub.get()->*method)(&context, request, response));
   }
+
+  absl::StatusOr<v1::HptStatistics> Statistics(const Connection& connection,
+                                               const v1::GetHptStatisticsRequest& request) {
+    v1::GetHptStatisticsResponse response;
+    const absl::Status status =
+        Call(connection, &v1::PartitionService::Stub::GetHptStatistics, request, &response);
+    if (!status.ok()) return status;
+    return std::move(*response.mutable_statistics());
+  }
 };
 
 PartitionAdmin::PartitionAdmin(std::shared_ptr<Connection> connection)
@@ -105,11 +114,15 @@ absl::StatusOr<v1::HptStatistics> PartitionAdmin::GetStatistics(const std::strin
   v1::GetHptStatisticsRequest request;
   request.set_name(name);
   request.set_digest(true);
-  v1::GetHptStatisticsResponse response;
-  const absl::Status status =
-      rpc_->Call(*connection_, &v1::PartitionService::Stub::GetHptStatistics, request, &response);
-  if (!status.ok()) return status;
-  return std::move(*response.mutable_statistics());
+  return rpc_->Statistics(*connection_, request);
+}
+
+absl::StatusOr<uint64_t> PartitionAdmin::CountValid(const std::string& name) {
+  v1::GetHptStatisticsRequest request;
+  request.set_name(name);
+  absl::StatusOr<v1::HptStatistics> statistics = rpc_->Statistics(*connection_, request);
+  if (!statistics.ok()) return statistics.status();
+  return statistics->valid();
 }
 
 absl::StatusOr<v1::CheckHptResponse> PartitionAdmin::Check(const std::string& name,

@@ -36,6 +36,9 @@ class PartitionAdmin {
   absl::Status FinishResizePreparation(const std::string& name, int order, int64_t return_code);
   // With the digest.
   absl::StatusOr<mmu::v1::HptStatistics> GetStatistics(const std::string& name);
+  // How many entries are valid. The daemon passes over the parts of a table that were never used,
+  // so it costs no more than the entries there are, however large the table.
+  absl::StatusOr<uint64_t> CountValid(const std::string& name);
   absl::StatusOr<mmu::v1::CheckHptResponse> Check(const std::string& name, int max_findings);
 
  private:

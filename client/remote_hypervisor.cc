@@ -73,6 +73,26 @@ absl::Status RemoteHypervisor::HcallBatch(std::span<const hcall::HcallRequest> r
                                           hcall::BatchMode mode,
                                           std::vector<hcall::HcallResult>* results) {
   results->clear();
+  do {  // a batch of none is sent too
+    const size_t count = batch_limit_.Piece(requests.size());
+    const size_t before = results->size();
+    absl::Status status = SendPiece(requests.first(count), mode, results);
+    if (!status.ok()) {
+      if (batch_limit_.Piece(count) < count)
+        continue;  // it was refused, and the limit is known now
+      return status;
+    }
+    const bool stopped = mode == hcall::BatchMode::kStopAtFirstError && results->size() > before &&
+                         results->back().return_code != hcall::kHSuccess;
+    if (stopped) break;
+    requests = requests.subspan(count);
+  } while (!requests.empty());
+  return absl::OkStatus();
+}
+
+absl::Status RemoteHypervisor::SendPiece(std::span<const hcall::HcallRequest> requests,
+                                         hcall::BatchMode mode,
+                                         std::vector<hcall::HcallResult>* results) {
   v1::HcallBatchRequest& batch = rpc_->batch_request;
   batch.clear_hcalls();
   batch.set_stop_on_failure(mode == hcall::BatchMode::kStopAtFirstError);
@@ -80,7 +100,10 @@ absl::Status RemoteHypervisor::HcallBatch(std::span<const hcall::HcallRequest> r
   grpc::ClientContext context;
   connection_->Prepare(&context);
   const grpc::Status status = rpc_->stub->HcallBatch(&context, batch, &rpc_->batch_response);
-  if (!status.ok()) return connection_->ToStatus(status);
+  if (!status.ok()) {
+    batch_limit_.Learn(context, status, requests.size());
+    return connection_->ToStatus(status);
+  }
   ++round_trips_;
 
   const auto& answers = rpc_->batch_response.results();
@@ -90,9 +113,11 @@ absl::Status RemoteHypervisor::HcallBatch(std::span<const hcall::HcallRequest> r
     return absl::InternalError(absl::StrCat("the daemon answered ", answered, " of ",
                                             requests.size(), " hcalls of a batch"));
   }
-  results->resize(answered);
+  const size_t before = results->size();
+  results->resize(before + answered);
   for (size_t i = 0; i < answered; ++i) {
-    const absl::Status decoded = Decode(answers[static_cast<int>(i)], requests[i], &(*results)[i]);
+    const absl::Status decoded =
+        Decode(answers[static_cast<int>(i)], requests[i], &(*results)[before + i]);
     if (!decoded.ok()) return decoded;
   }
   return absl::OkStatus();

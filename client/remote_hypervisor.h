@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "client/batch_limit.h"
 #include "client/connection.h"
 #include "client/hypervisor.h"
 
@@ -24,7 +25,8 @@ class RemoteHypervisor : public Hypervisor {
   // Errors: as Connection::ToStatus(). After UNAVAILABLE or DEADLINE_EXCEEDED the hcall may or may
   // not have taken effect; it is never sent again.
   absl::StatusOr<hcall::HcallResult> Hcall(const hcall::HcallRequest& request) override;
-  // At most as many hcalls as the daemon's --max_batch_hcalls.
+  // What is longer than the daemon's --max_batch_hcalls goes in pieces, each a round trip; other
+  // guests' hcalls may come between them. If one fails, `results` holds those of the pieces before.
   absl::Status HcallBatch(std::span<const hcall::HcallRequest> requests, hcall::BatchMode mode,
                           std::vector<hcall::HcallResult>* results) override;
   uint64_t round_trips() const override { return round_trips_; }
@@ -32,8 +34,13 @@ class RemoteHypervisor : public Hypervisor {
  private:
   struct Rpc;
 
+  // Sends one batch as it is and appends its results.
+  absl::Status SendPiece(std::span<const hcall::HcallRequest> requests, hcall::BatchMode mode,
+                         std::vector<hcall::HcallResult>* results);
+
   const std::shared_ptr<Connection> connection_;
   const std::unique_ptr<Rpc> rpc_;
+  BatchLimit batch_limit_;
   uint64_t round_trips_ = 0;
 };
 

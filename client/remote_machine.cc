@@ -17,7 +17,7 @@ namespace {
 
 namespace v1 = ::papr::mmu::v1;
 
-// Updates in one SetReferenceChange call; below any sensible --max_batch_hcalls.
+// Updates in one SetReferenceChange call at most; a daemon may take fewer.
 constexpr size_t kUpdatesPerCall = 1024;
 
 }  // namespace
@@ -73,24 +73,32 @@ absl::Status RemoteMachine::Reset(std::optional<int> order) {
 
 absl::Status RemoteMachine::SetReferenceChange(std::span<const hcall::ReferenceChange> updates) {
   while (!updates.empty()) {
-    const size_t count = std::min(updates.size(), kUpdatesPerCall);
-    v1::SetReferenceChangeRequest request;
-    request.set_partition(name_);
-    for (const hcall::ReferenceChange& update : updates.first(count)) {
-      v1::ReferenceChange* added = request.add_updates();
-      added->set_ptex(update.ptex);
-      added->set_referenced(update.referenced);
-      added->set_changed(update.changed);
+    const size_t count = update_limit_.Piece(std::min(updates.size(), kUpdatesPerCall));
+    const absl::Status status = SendUpdates(updates.first(count));
+    if (!status.ok()) {
+      if (update_limit_.Piece(count) < count) continue;  // refused, and the limit is known now
+      return status;
     }
-    v1::SetReferenceChangeResponse response;
-    grpc::ClientContext context;
-    connection_->Prepare(&context);
-    const absl::Status status =
-        connection_->ToStatus(rpc_->mmu->SetReferenceChange(&context, request, &response));
-    if (!status.ok()) return status;
     updates = updates.subspan(count);
   }
   return absl::OkStatus();
+}
+
+absl::Status RemoteMachine::SendUpdates(std::span<const hcall::ReferenceChange> updates) {
+  v1::SetReferenceChangeRequest request;
+  request.set_partition(name_);
+  for (const hcall::ReferenceChange& update : updates) {
+    v1::ReferenceChange* added = request.add_updates();
+    added->set_ptex(update.ptex);
+    added->set_referenced(update.referenced);
+    added->set_changed(update.changed);
+  }
+  v1::SetReferenceChangeResponse response;
+  grpc::ClientContext context;
+  connection_->Prepare(&context);
+  const grpc::Status status = rpc_->mmu->SetReferenceChange(&context, request, &response);
+  update_limit_.Learn(context, status, updates.size());
+  return connection_->ToStatus(status);
 }
 
 absl::Status RemoteMachine::FinishResizePreparation(int order, int64_t return_code) {

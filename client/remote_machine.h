@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "client/batch_limit.h"
 #include "client/connection.h"
 #include "client/machine.h"
 
@@ -35,12 +36,16 @@ class RemoteMachine : public Machine {
  private:
   struct Rpc;
 
+  // Sends the updates as they are, in one call.
+  absl::Status SendUpdates(std::span<const hcall::ReferenceChange> updates);
+
   RemoteMachine(std::shared_ptr<Connection> connection, std::string name);
 
   const std::shared_ptr<Connection> connection_;
   const std::string name_;
   const std::unique_ptr<Rpc> rpc_;
-  bool created_ = false;  // the partition is ours to delete
+  BatchLimit update_limit_;  // of one SetReferenceChange
+  bool created_ = false;     // the partition is ours to delete
 };
 
 }  // namespace papr::client

@@ -22,6 +22,7 @@ absl::StatusOr<AttachedPartition> Attach(const Context& context, const std::stri
                          ? hcall::Profile::kQemuTcg
                          : hcall::Profile::kKvmHv;
   attached.page_sizes = *std::move(page_sizes);
+  attached.connection = *connection;
   attached.hypervisor = std::make_unique<RemoteHypervisor>(*connection, name);
   return attached;
 }

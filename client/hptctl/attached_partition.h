@@ -20,6 +20,7 @@ struct AttachedPartition {
   int order = 0;  // of its current table; 0 for radix
   hcall::Profile profile = hcall::Profile::kKvmHv;
   mmu::PageSizeTable page_sizes = mmu::PageSizeTable::Power();
+  std::shared_ptr<Connection> connection;
   std::unique_ptr<Hypervisor> hypervisor;
 };
 

@@ -1,12 +1,16 @@
 #include "client/hptctl/context.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "client/hptctl/interrupt.h"
 #include "client/machine.h"
 
 namespace papr::client::hptctl {
@@ -35,6 +39,7 @@ int Fail(const absl::Status& status) {
   if (const absl::string_view remedy = Remedy(status); !remedy.empty()) {
     absl::FPrintF(stderr, "  %s\n", remedy);
   }
+  if (absl::IsCancelled(status) && Interrupted()) return kExitSignal + InterruptSignal();
   const bool transport = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
   return transport ? kExitTransport : kExitRefused;
 }
@@ -72,9 +77,21 @@ absl::StatusOr<uint64_t> ParseNumber(std::string_view text) {
 std::string Hex(uint64_t value) { return absl::StrFormat("0x%x", value); }
 
 void PrintJson(const nlohmann::ordered_json& document) {
-  const std::string text = document.dump(2);
+  // A file's name may be any bytes, a document only UTF-8.
+  const std::string text = document.dump(2, ' ', /*ensure_ascii=*/false,
+                                         nlohmann::ordered_json::error_handler_t::replace);
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fputc('\n', stdout);
+}
+
+int FinishOutput(int exit_code) {
+  errno = 0;
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (written) return exit_code;
+  const absl::string_view why = errno != 0 ? std::strerror(errno) : "an earlier write failed";
+  absl::FPrintF(stderr, "hptctl: cannot write to standard output: %s\n", why);
+  return exit_code == kExitOk || exit_code == kExitNo ? kExitRefused : exit_code;
 }
 
 }  // namespace papr::client::hptctl

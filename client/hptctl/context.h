@@ -23,7 +23,8 @@ enum ExitCode : int {
   kExitNo = 1,     // the answer is no: mismatches, faults, an hcall that was refused, not serving
   kExitUsage = 2,  // the command line
   kExitTransport = 3,  // the daemon cannot be reached, or did not answer in time
-  kExitRefused = 4,    // the daemon refused the request, or a file cannot be read
+  kExitRefused = 4,    // the daemon refused the request, or a file cannot be read or written
+  kExitSignal = 128,   // plus the number of the signal that stopped the command
 };
 
 inline constexpr std::string_view kDefaultTarget = "127.0.0.1:50051";
@@ -53,8 +54,14 @@ absl::StatusOr<uint64_t> ParseNumber(std::string_view text);
 // "0x12".
 std::string Hex(uint64_t value);
 
-// Prints one JSON document on stdout.
+// Prints one JSON document on stdout. A command prints one at most, and only when it is complete;
+// what went wrong is always told as text on stderr.
 void PrintJson(const nlohmann::ordered_json& document);
+
+// The last thing before the process ends: sees to it that the output got where it was to go.
+// Returns `exit_code`, or, if that would say the command did its work although its output is lost,
+// says so on stderr and returns kExitRefused.
+int FinishOutput(int exit_code);
 
 }  // namespace papr::client::hptctl
 

@@ -1,6 +1,5 @@
 // hptctl dump: the entries of a partition's table, decoded.
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -12,7 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "client/hptctl/attached_partition.h"
 #include "client/hptctl/commands.h"
-#include "client/hptctl/hpte_view.h"
+#include "client/hptctl/entry_printer.h"
+#include "client/partition_admin.h"
 #include "client/workload/table_compare.h"
 
 namespace papr::client::hptctl {
@@ -21,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kReadsPerRoundTrip = 1024;
+constexpr uint64_t kEntriesPerClockRead = 4096;
 constexpr std::chrono::seconds kProgressInterval{2};
 
 struct DumpOptions {
@@ -48,40 +49,77 @@ absl::StatusOr<Range> ParseRange(const std::string& text, int order) {
   return Range{*first, *last - *first + 1};
 }
 
-// Prints entries as they come, as lines or as the elements of a JSON array.
-class Printer {
+// One reading of a range of the table. It ends with the range, or as soon as all entries that are
+// valid have been met: a large table is mostly empty, and reading the rest would take longer than
+// anybody waits.
+class Reading {
  public:
-  Printer(const Context& context, const AttachedPartition& partition)
-      : json_(context.json), page_sizes_(partition.page_sizes) {
-    if (!json_) {
-      absl::PrintF("%s\n", HpteHeading());
-      return;
+  Reading(const AttachedPartition& partition, const DumpOptions& options, const Range& range,
+          EntryPrinter* printer)
+      : partition_(partition),
+        all_(options.all),
+        first_(range.first),
+        end_(range.first + range.count),
+        printer_(printer) {}
+
+  absl::Status Run() {
+    if (!all_) {
+      if (absl::Status status = Count(); !status.ok()) return status;
+      if (found_ == valid_) return absl::OkStatus();
     }
-    const nlohmann::ordered_json name = partition.name;
-    absl::PrintF("{\n\"partition\": %s,\n\"order\": %d,\n\"entries\": [", name.dump(),
-                 partition.order);
-  }
-  void Print(uint64_t ptex, const mmu::Hpte& hpte) {
-    const HpteView view = ViewHpte(ptex, hpte, page_sizes_);
-    if (json_) {
-      absl::PrintF("%s\n%s", count_ == 0 ? "" : ",", HpteJson(view).dump());
-    } else {
-      absl::PrintF("%s\n", HpteLine(view));
-    }
-    ++count_;
-  }
-  void Finish() const {
-    if (json_) {
-      absl::PrintF("\n]\n}\n");
-    } else {
-      absl::PrintF("%d entries\n", count_);
-    }
+    const uint64_t first = first_ & ~uint64_t{3};
+    const uint64_t end = (end_ + 3) & ~uint64_t{3};
+    const absl::Status status =
+        ReadTable(partition_.hypervisor.get(), first, end - first, kReadsPerRoundTrip,
+                  [this](uint64_t ptex, const mmu::Hpte& hpte) { return Take(ptex, hpte); });
+    return status.ok() ? count_status_ : status;
   }
 
  private:
-  const bool json_;
-  const mmu::PageSizeTable& page_sizes_;
-  uint64_t count_ = 0;
+  absl::Status Count() {
+    absl::StatusOr<uint64_t> valid =
+        PartitionAdmin(partition_.connection).CountValid(partition_.name);
+    if (valid.ok()) valid_ = *valid;
+    return valid.status();
+  }
+
+  // True if the reading goes on.
+  bool Take(uint64_t ptex, const mmu::Hpte& hpte) {
+    if (ptex < first_ || ptex >= end_) return true;
+    if (ptex % kEntriesPerClockRead == 0) ReportProgress(ptex);
+    const bool valid = (hpte.v & mmu::kVValid) != 0;
+    if (valid || all_) printer_->Print(ptex, hpte);
+    if (!printer_->ok()) return false;
+    if (!valid) return true;
+    ++found_;
+    if (all_ || found_ < valid_) return true;
+    // The guest may have entered more since they were counted.
+    count_status_ = Count();
+    return count_status_.ok() && found_ < valid_;
+  }
+
+  void ReportProgress(uint64_t ptex) {
+    const Clock::time_point now = Clock::now();
+    if (now - last_progress_ < kProgressInterval) return;
+    last_progress_ = now;
+    const auto percent = static_cast<int>(static_cast<double>(ptex - first_) * 100 /
+                                          static_cast<double>(end_ - first_));
+    const std::string found =
+        all_ ? absl::StrCat(found_, " valid entries")
+             : absl::StrCat(found_, " of the table's ", valid_, " valid entries");
+    absl::FPrintF(stderr, "%s: %d%%, read up to 0x%x of 0x%x, %s\n", partition_.name, percent, ptex,
+                  end_ - 1, found);
+  }
+
+  const AttachedPartition& partition_;
+  const bool all_;
+  const uint64_t first_;
+  const uint64_t end_;
+  EntryPrinter* const printer_;
+  uint64_t valid_ = 0;  // of the whole table, when last asked
+  uint64_t found_ = 0;
+  absl::Status count_status_;
+  Clock::time_point last_progress_ = Clock::now();
 };
 
 int Dump(const Context& context, const DumpOptions& options) {
@@ -93,27 +131,11 @@ int Dump(const Context& context, const DumpOptions& options) {
   }
   absl::StatusOr<Range> range = ParseRange(options.range, partition->order);
   if (!range.ok()) return FailUsage(std::string(range.status().message()));
-
-  Printer printer(context, *partition);
-  Clock::time_point last_progress = Clock::now();
-  const uint64_t end = range->first + range->count;
-  const uint64_t first_read = range->first & ~uint64_t{3};
-  const uint64_t last_read = (end + 3) & ~uint64_t{3};
-  const absl::Status status = ReadTable(
-      partition->hypervisor.get(), first_read, last_read - first_read, kReadsPerRoundTrip,
-      [&](uint64_t ptex, const mmu::Hpte& hpte) {
-        if (ptex < range->first || ptex >= end) return true;
-        const bool valid = (hpte.v & mmu::kVValid) != 0;
-        if (valid || options.all) printer.Print(ptex, hpte);
-        if (ptex % (uint64_t{1} << 16) == 0 && Clock::now() - last_progress > kProgressInterval) {
-          last_progress = Clock::now();
-          absl::FPrintF(stderr, "read up to 0x%x of 0x%x\n", ptex, end - 1);
-        }
-        return true;
-      });
-  if (!status.ok()) return Fail(status);
-  printer.Finish();
-  return kExitOk;
+  absl::StatusOr<EntryPrinter> printer = EntryPrinter::Open(context, *partition);
+  if (!printer.ok()) return Fail(printer.status());
+  absl::Status status = Reading(*partition, options, *range, &*printer).Run();
+  if (status.ok()) status = printer->Finish();
+  return status.ok() ? kExitOk : Fail(status);
 }
 
 }  // namespace
@@ -130,6 +152,9 @@ void AddDumpCommand(CLI::App* app, Context* context) {
       "base/actual\n"
       "page size, real address, page protection, storage key, no-execute, reference and change,\n"
       "W I M G, flags. With --json, words and addresses are strings.\n"
+      "\nEntries are read in ascending order until all that are valid have been met, so the time "
+      "grows\n"
+      "with the place of the last. --range reads only a part; progress is told on standard error.\n"
       "\nExample:\n  hptctl dump --partition lpar1 --range 0x1000:0x1fff --json");
   command->callback([context, options] {
     context->action = [context, options] { return Dump(*context, *options); };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/hptctl/commands.h"
+#include "client/hptctl/interrupt.h"
 #include "client/machine.h"
 #include "client/workload/slot_tracking.h"
 
@@ -24,9 +26,11 @@ using guest::SlotMode;
 
 constexpr std::chrono::seconds kProgressInterval{2};
 
+constexpr char kAllModes[] = "all";
+
 struct SlotTrackingArguments {
   SlotTrackingOptions options;
-  std::string mode = "all";
+  std::string mode = kAllModes;
   std::string page_size = "64K";
   std::string platform = "pseries";
   std::string transport;  // empty: what the target has
@@ -37,7 +41,7 @@ const std::map<std::string, std::vector<SlotMode>>& Modes() {
       {"slot", {SlotMode::kSlot}},
       {"find", {SlotMode::kFind}},
       {"hash", {SlotMode::kHash}},
-      {"all", {SlotMode::kSlot, SlotMode::kFind, SlotMode::kHash}}};
+      {kAllModes, {SlotMode::kSlot, SlotMode::kFind, SlotMode::kHash}}};
   return modes;
 }
 
@@ -60,6 +64,12 @@ absl::StatusOr<SlotTrackingOptions> Resolve(const Context& context,
   options.page_shift = arguments.page_size == "4K" ? mmu::k4K : mmu::k64K;
   const bool powernv = arguments.platform == "powernv";
   options.platform = powernv ? GuestPlatform::kPowernv : GuestPlatform::kPseries;
+  if (powernv && arguments.mode != kAllModes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--mode ", arguments.mode,
+                     " needs --platform pseries: bare metal reaches its "
+                     "HPTEs in one way only"));
+  }
   absl::StatusOr<Transport> transport =
       ChooseTransport(arguments.transport, powernv || context.target == kLocalTarget);
   if (!transport.ok()) return transport.status();
@@ -97,6 +107,11 @@ std::string HcallsByName(const SlotTrackingRow& row) {
   });
 }
 
+// All digits of a count; of a mean that is none, three decimals.
+std::string CountText(double count) {
+  return absl::StrFormat("%.*f", count == std::floor(count) ? 0 : 3, count);
+}
+
 void PrintText(const SlotTrackingOptions& options, const std::vector<SlotTrackingRow>& rows) {
   absl::PrintF("%d MB in pages of %d bytes, %d iterations, HPT of order %d, transport %s\n",
                options.megabytes, rows.front().page_size, options.iterations, options.hpt_order,
@@ -112,9 +127,9 @@ void PrintText(const SlotTrackingOptions& options, const std::vector<SlotTrackin
       ratio = absl::StrFormat("%.3f [%.3f, %.3f]", row.ratio_to_first->median,
                               row.ratio_to_first->low, row.ratio_to_first->high);
     }
-    absl::PrintF("%-14s %10.3f %12d %13.6g %11.6g %10s  %-22s %s\n", mode, row.seconds,
-                 row.round_trips, row.hcalls_per_iteration, row.hcalls_per_page, reads, ratio,
-                 row.hcalls.empty() ? "-" : HcallsByName(row));
+    absl::PrintF("%-14s %10.3f %12d %13s %11.6g %10s  %-22s %s\n", mode, row.seconds,
+                 row.round_trips, CountText(row.hcalls_per_iteration), row.hcalls_per_page, reads,
+                 ratio, row.hcalls.empty() ? "-" : HcallsByName(row));
   }
 }
 
@@ -128,6 +143,8 @@ int SlotTracking(const Context& context, const SlotTrackingArguments& arguments)
     last_progress = Clock::now();
     absl::FPrintF(stderr, "slot-tracking: %d of %d iterations\n", rounds, options->iterations);
   };
+  CatchInterrupts();
+  options->cancelled = Interrupted;
   std::unique_ptr<Machine> machine;
   if (options->platform == GuestPlatform::kPseries) {
     absl::StatusOr<std::unique_ptr<Machine>> created = CreateMachine(
@@ -136,6 +153,7 @@ int SlotTracking(const Context& context, const SlotTrackingArguments& arguments)
     machine = *std::move(created);
   }
   absl::StatusOr<std::vector<SlotTrackingRow>> rows = RunSlotTracking(*options, machine.get());
+  machine.reset();  // before anything is written: a reader that is gone ends the process
   if (!rows.ok()) return Fail(rows.status());
   if (context.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -169,7 +187,7 @@ void AddSlotTracking(CLI::App* group, Context* context) {
   command
       ->add_option("--mode", arguments->mode,
                    "slot: remembers slots; find: searches by H_READ; hash: the H_HASH_* calls")
-      ->check(CLI::IsMember({"slot", "find", "hash", "all"}))
+      ->check(CLI::IsMember({"slot", "find", "hash", kAllModes}))
       ->capture_default_str();
   command
       ->add_option("--platform", arguments->platform,

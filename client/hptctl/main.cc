@@ -23,7 +23,11 @@ Exit codes:
   1  the answer is no: mismatches, faults, a return code other than H_SUCCESS, not serving
   2  the command line makes no sense
   3  the daemon cannot be reached or did not answer in time
-  4  the daemon refused the request, or a file cannot be read)";
+  4  the daemon refused the request, or a file (or the output) cannot be read or written
+  128 + N  stopped by signal N; a replay or an experiment has deleted its partition
+
+Results go to standard output, errors and progress to standard error, always as text. With --json
+standard output is one complete document, or nothing if the command failed before it had one.)";
 
 // Prints help, version or what is wrong with the command line.
 int ExitOf(const CLI::App& app, const CLI::ParseError& error) {
@@ -62,9 +66,9 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return ExitOf(app, error);
+    return FinishOutput(ExitOf(app, error));
   }
-  return CheckTarget(context) ? context.action() : kExitUsage;
+  return CheckTarget(context) ? FinishOutput(context.action()) : kExitUsage;
 }
 
 }  // namespace

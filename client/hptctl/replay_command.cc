@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "client/hptctl/commands.h"
+#include "client/hptctl/interrupt.h"
 #include "client/workload/replay.h"
 
 namespace papr::client::hptctl {
@@ -72,6 +73,8 @@ int Replay(const Context& context, const ReplayArguments& arguments) {
                   static_cast<int>(fraction * 100), report.hcalls, report.mismatches,
                   report.seconds);
   };
+  CatchInterrupts();
+  options.cancelled = Interrupted;
   int failed = kExitOk;
   bool mismatched = false;
   nlohmann::ordered_json replays = nlohmann::ordered_json::array();
@@ -80,6 +83,7 @@ int Replay(const Context& context, const ReplayArguments& arguments) {
     if (!report.ok()) {
       const int code = Fail(report.status());
       if (failed == kExitOk) failed = code;
+      if (Interrupted()) return code;
       if (code == kExitTransport) break;  // nor would the next file reach it
       continue;
     }
@@ -105,8 +109,9 @@ void AddReplayCommand(CLI::App* app, Context* context) {
   command->add_option("FILE", arguments->files, "NAME.trace.zst; NAME.final.zst stands beside it")
       ->required();
   command
-      ->add_option("--batch", arguments->batch,
-                   "Hcalls a round trip at most; 1: each by itself, as unary Hcall")
+      ->add_option(
+          "--batch", arguments->batch,
+          "Hcalls, or table walks, a round trip at most; 1: each by itself, hcalls as unary Hcall")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cancellable_hypervisor.h"
 #include "client/workload/table_compare.h"
 
 namespace papr::client {
@@ -61,7 +62,8 @@ class Replayer {
       : machine_(machine),
         input_(input),
         options_(options),
-        hypervisor_(machine->MakeHypervisor()) {
+        hypervisor_(
+            std::make_unique<CancellableHypervisor>(machine->MakeHypervisor(), options.cancelled)) {
     report_.trace = input.trace_path;
     report_.name = std::string(input.trace->header().Get("name"));
     report_.target = std::string(machine->target());
@@ -83,6 +85,7 @@ class Replayer {
  private:
   absl::Status ReplayRecords() {
     for (;;) {
+      if (options_.cancelled && options_.cancelled()) return absl::CancelledError("interrupted");
       absl::StatusOr<std::optional<hcall::TraceRecord>> record = input_.trace->Next();
       if (!record.ok()) return record.status();
       if (!record->has_value()) break;
@@ -159,7 +162,8 @@ class Replayer {
     ++report_.walks;
     walks_.push_back({record.ptex, !record.change, record.change});
     walk_lines_.push_back(line_);
-    return walks_.size() < kMaxPendingWalks ? absl::OkStatus() : FlushWalks();
+    return walks_.size() < std::min(report_.batch, kMaxPendingWalks) ? absl::OkStatus()
+                                                                     : FlushWalks();
   }
 
   absl::Status Take(const hcall::TracePrepared& record) {
@@ -198,15 +202,8 @@ class Replayer {
 
   absl::Status Enqueue(Expectation expectation) {
     if (absl::Status status = FlushWalks(); !status.ok()) return status;
-    // The table at the start is not what is measured: it is always entered in large batches.
-    const bool initial = expectation.call.opcode == hcall::kHEnter && expectation.check != nullptr;
-    if (initial != pending_is_initial_) {
-      if (absl::Status status = FlushCalls(); !status.ok()) return status;
-      pending_is_initial_ = initial;
-    }
     pending_.push_back(std::move(expectation));
-    const size_t limit = initial ? std::max(kTableBatch, report_.batch) : report_.batch;
-    return pending_.size() < limit ? absl::OkStatus() : FlushCalls();
+    return pending_.size() < report_.batch ? absl::OkStatus() : FlushCalls();
   }
 
   absl::Status Flush() {
@@ -231,7 +228,7 @@ class Replayer {
       requests_[i].opcode = pending_[i].call.opcode;
       requests_[i].registers = pending_[i].call.arguments;
     }
-    if (report_.batch > 1 || pending_is_initial_) {
+    if (report_.batch > 1) {
       return hypervisor_->HcallBatch(requests_, hcall::BatchMode::kAll, &results_);
     }
     absl::StatusOr<hcall::HcallResult> result = hypervisor_->Hcall(requests_.front());
@@ -280,9 +277,8 @@ class Replayer {
     if (now->valid != expected.valid) {
       AddFinalMismatch("valid entries", absl::StrCat(expected.valid), absl::StrCat(now->valid));
     }
-    const size_t batch = std::max(kTableBatch, report_.batch);
     absl::StatusOr<uint64_t> compared =
-        CompareTable(hypervisor_.get(), expected, batch,
+        CompareTable(hypervisor_.get(), expected, report_.batch,
                      [this](uint64_t ptex, const mmu::Hpte& want, const mmu::Hpte& got) {
                        AddFinalMismatch(absl::StrFormat("entry 0x%x", ptex), DescribeHpte(want),
                                         DescribeHpte(got));
@@ -336,7 +332,6 @@ class Replayer {
   uint64_t line_ = 0;
 
   std::vector<Expectation> pending_;
-  bool pending_is_initial_ = false;
   std::vector<hcall::HcallRequest> requests_;
   std::vector<hcall::HcallResult> results_;
   std::vector<hcall::ReferenceChange> walks_;

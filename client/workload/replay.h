@@ -21,13 +21,10 @@
 
 namespace papr::client {
 
-// How many hcalls of the replay's own (the table at the start and at the end) share a round trip,
-// whatever the batch of the recorded ones.
-inline constexpr size_t kTableBatch = 512;
-
 struct ReplayOptions {
-  // Hcalls a round trip at most; they are sent as one HcallBatch. 1: each by itself, as unary
-  // Hcall. A batch ends early where the trace has something else to do than hcalls.
+  // Hcalls a round trip at most, the replay's own at the start and at the end included; they are
+  // sent as one HcallBatch. 1: each by itself, as unary Hcall. A batch ends early where the trace
+  // has something else to do than hcalls. Also the table walks of one SetReferenceChange at most.
   size_t batch = 256;
   // Mismatches that the report keeps in words; all are counted.
   size_t max_reported = 20;
@@ -35,6 +32,9 @@ struct ReplayOptions {
   bool final_required = true;
   // Called about every two seconds; may be empty.
   std::function<void(const ReplayReport& so_far, double fraction)> progress;
+  // Asked at every record and before every message; once it says true the replay ends with
+  // CANCELLED. May be empty.
+  std::function<bool()> cancelled;
 };
 
 // A trace that has been opened, and where its text comes from.

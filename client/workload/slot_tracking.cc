@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cancellable_hypervisor.h"
 #include "client/counting_hypervisor.h"
 #include "client/guest/anonymous_mapping.h"
 #include "client/guest/mm_context.h"
@@ -27,6 +28,8 @@ constexpr uint64_t kMappingAddress = 0x3ffe00000000;
 // Below are the guest's kernel and firmware.
 constexpr uint64_t kFirstRealAddress = 256 * kMegabyte;
 constexpr uint64_t kMaxMegabytes = 1 << 16;
+// How often the caller is asked whether to go on: too seldom to be measured.
+constexpr uint64_t kTouchesPerQuestion = 256;
 
 guest::MappingOptions MappingOf(const SlotTrackingOptions& options) {
   guest::MappingOptions mapping;
@@ -56,7 +59,12 @@ class Variant {
     absl::StatusOr<hcall::DeviceTree> tree = machine->GetDeviceTree();
     if (!tree.ok()) return tree.status();
     std::unique_ptr<Variant> variant(new Variant(options, clear));
-    variant->hypervisor_ = std::make_unique<CountingHypervisor>(machine->MakeHypervisor());
+    std::unique_ptr<Hypervisor> hypervisor = machine->MakeHypervisor();
+    if (options.transport != Transport::kLocal) {  // where another function call weighs nothing
+      hypervisor =
+          std::make_unique<CancellableHypervisor>(std::move(hypervisor), options.cancelled);
+    }
+    variant->hypervisor_ = std::make_unique<CountingHypervisor>(std::move(hypervisor));
     guest::PseriesOptions ops;
     ops.mode = mode;
     ops.features = guest::ReadFirmwareFeatures(*tree);
@@ -85,6 +93,9 @@ class Variant {
   absl::Status Iterate() {
     const Clock::time_point start = Clock::now();
     for (uint64_t page = 0; page < mapping_->page_count(); ++page) {
+      if (page % kTouchesPerQuestion == 0 && options_.cancelled && options_.cancelled()) {
+        return absl::CancelledError("interrupted");
+      }
       if (absl::Status status = mapping_->Touch(page); !status.ok()) return status;
       if (clear_ != nullptr) {
         unsigned char* bytes = clear_->bytes.data() + (page << options_.page_shift);

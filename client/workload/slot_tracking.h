@@ -52,6 +52,9 @@ struct SlotTrackingOptions {
   uint64_t seed = 1;
   // Called after each round of all variants with the rounds done; may be empty.
   std::function<void(int rounds)> progress;
+  // Asked every few touches, and on a daemon before every message; once it says true the experiment
+  // ends with CANCELLED. May be empty.
+  std::function<bool()> cancelled;
 
   // INVALID_ARGUMENT: what no partition can hold.
   absl::Status Validate() const;
