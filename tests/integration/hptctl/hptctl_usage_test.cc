@@ -14,6 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr char kNobody[] = "unix:/nonexistent/hptd.sock";
 
@@ -72,6 +73,11 @@ TEST(HptctlUsageTest, WrongCommandLinesGiveTwoAndNameTheWrong) {
        "--transport unary needs a daemon"},
       {{"partition", "list", "--target", "local"}, "needs a daemon"},
       {{"health", "--target", "nonsense"}, "nonsense"},
+      {{"health", "--target", "127.0.0.1:99999"}, "127.0.0.1:99999"},
+      {{"health", "--target", "127.0.0.1:0"}, "PORT 1 to 65535"},
+      {{"health", "--target", "unix:"}, "unix:"},
+      {{"experiment", "slot-tracking", "--platform", "powernv", "--mode", "slot"},
+       "--mode slot needs --platform pseries"},
       {{"health", "--nonsense"}, "--nonsense"},
   };
   for (const auto& c : cases) {
@@ -99,11 +105,22 @@ TEST(HptctlUsageTest, NoDaemonGivesThreeAndTheRemedy) {
   }
 }
 
-TEST(HptctlUsageTest, AFileThatIsNotThereGivesFour) {
-  const ProgramResult result =
-      RunHptctl(kNobody, {"replay", "/nonexistent/x.trace.zst", "--target", "local"});
-  EXPECT_EQ(result.exit_code, 4);
-  EXPECT_THAT(result.error, HasSubstr("/nonexistent/x"));
+TEST(HptctlUsageTest, AFileThatCannotBeReadGivesFourAndItsName) {
+  const struct {
+    const char* path;
+    const char* error;
+  } cases[] = {
+      {"/nonexistent", "cannot open /nonexistent: No such file"},
+      {"/nonexistent/x.trace.zst", "cannot open /nonexistent/x.trace.zst: No such file"},
+      {"/", "cannot open /: Is a directory"},
+  };
+  for (const auto& c : cases) {
+    for (const char* more : {"--json", "--no-final"}) {
+      const ProgramResult result = RunHptctl("local", {"replay", c.path, more});
+      EXPECT_EQ(result.exit_code, 4);
+      EXPECT_THAT(result.error, AllOf(HasSubstr(c.error), Not(HasSubstr("final"))));
+    }
+  }
 }
 
 class HptctlHealthTest : public HptctlTest {};

@@ -11,6 +11,7 @@ namespace papr::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Trace(const std::string& name) {
   return std::string(TEST_DATA_DIR) + "/conformance/traces/" + name + ".trace.zst";
@@ -40,6 +41,16 @@ TEST_F(HptctlReplayTest, OneByOneTakesARoundTripEach) {
   const auto& replay = unary["replays"][0];
   EXPECT_EQ(replay["mismatches"], 0);
   EXPECT_GE(replay["round_trips"], replay["hcalls"]);
+}
+
+TEST_F(HptctlReplayTest, TheBatchHoldsForAllThatIsSent) {
+  // 2^17 entries of the final table, four a read: with 3 hcalls a round trip at most, 10923 of them
+  // are for the table alone.
+  const auto document = RunJson({"replay", Trace("kvm-htab-stream"), "--batch", "3"});
+  const auto& replay = document["replays"][0];
+  EXPECT_EQ(replay["mismatches"], 0);
+  EXPECT_EQ(replay["final_entries"], 1 << 17);
+  EXPECT_GE(replay["round_trips"], (1 << 17) / 4 / 3);
 }
 
 TEST_F(HptctlReplayTest, TextSaysNoMismatches) {
@@ -107,6 +118,16 @@ TEST_F(HptctlExperimentTest, OneModeAndBareMetal) {
   EXPECT_EQ(direct[0]["mode"], "direct");
   EXPECT_EQ(direct[0]["round_trips"], 0);
   EXPECT_TRUE(direct[0]["hcalls"].empty());
+}
+
+TEST_F(HptctlExperimentTest, LargeCountsKeepAllTheirDigits) {
+  // 4 GB in pages of 4 KB: 1048576 H_ENTERs and a bulk removal for every four.
+  const ProgramResult result =
+      Run({"experiment", "slot-tracking", "--iterations", "1", "--megabytes", "4096", "--page-size",
+           "4K", "--mode", "slot", "--target", "local"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr(" 1310720 "));
+  EXPECT_THAT(result.output, Not(HasSubstr("e+0")));
 }
 
 TEST_F(HptctlExperimentTest, TheTableNamesModesAndHcalls) {
