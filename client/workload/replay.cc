@@ -17,6 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kTableBatch = 512;  // hcalls a round trip that enter or read a whole table
 constexpr size_t kMaxPendingWalks = 1024;
 constexpr uint64_t kRecordsPerClockRead = 256;
 constexpr std::chrono::seconds kProgressInterval{2};
@@ -202,8 +203,15 @@ class Replayer {
 
   absl::Status Enqueue(Expectation expectation) {
     if (absl::Status status = FlushWalks(); !status.ok()) return status;
+    // The table at the start is not what is recorded: it is always entered in large batches.
+    const bool initial = expectation.call.opcode == hcall::kHEnter && expectation.check != nullptr;
+    if (initial != pending_is_initial_) {
+      if (absl::Status status = FlushCalls(); !status.ok()) return status;
+      pending_is_initial_ = initial;
+    }
     pending_.push_back(std::move(expectation));
-    return pending_.size() < report_.batch ? absl::OkStatus() : FlushCalls();
+    const size_t limit = initial ? std::max(kTableBatch, report_.batch) : report_.batch;
+    return pending_.size() < limit ? absl::OkStatus() : FlushCalls();
   }
 
   absl::Status Flush() {
@@ -228,7 +236,7 @@ class Replayer {
       requests_[i].opcode = pending_[i].call.opcode;
       requests_[i].registers = pending_[i].call.arguments;
     }
-    if (report_.batch > 1) {
+    if (report_.batch > 1 || pending_is_initial_) {
       return hypervisor_->HcallBatch(requests_, hcall::BatchMode::kAll, &results_);
     }
     absl::StatusOr<hcall::HcallResult> result = hypervisor_->Hcall(requests_.front());
@@ -278,7 +286,7 @@ class Replayer {
       AddFinalMismatch("valid entries", absl::StrCat(expected.valid), absl::StrCat(now->valid));
     }
     absl::StatusOr<uint64_t> compared =
-        CompareTable(hypervisor_.get(), expected, report_.batch,
+        CompareTable(hypervisor_.get(), expected, std::max(kTableBatch, report_.batch),
                      [this](uint64_t ptex, const mmu::Hpte& want, const mmu::Hpte& got) {
                        AddFinalMismatch(absl::StrFormat("entry 0x%x", ptex), DescribeHpte(want),
                                         DescribeHpte(got));
@@ -332,6 +340,7 @@ class Replayer {
   uint64_t line_ = 0;
 
   std::vector<Expectation> pending_;
+  bool pending_is_initial_ = false;
   std::vector<hcall::HcallRequest> requests_;
   std::vector<hcall::HcallResult> results_;
   std::vector<hcall::ReferenceChange> walks_;

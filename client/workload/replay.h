@@ -22,9 +22,10 @@
 namespace papr::client {
 
 struct ReplayOptions {
-  // Hcalls a round trip at most, the replay's own at the start and at the end included; they are
-  // sent as one HcallBatch. 1: each by itself, as unary Hcall. A batch ends early where the trace
-  // has something else to do than hcalls. Also the table walks of one SetReferenceChange at most.
+  // Recorded hcalls a round trip at most; they are sent as one HcallBatch. 1: each by itself, as
+  // unary Hcall. A batch ends early where the trace has something else to do than hcalls. The
+  // tables at the start and at the end go in batches of at least 512. Also the table walks of one
+  // SetReferenceChange at most.
   size_t batch = 256;
   // Mismatches that the report keeps in words; all are counted.
   size_t max_reported = 20;

@@ -1,7 +1,6 @@
 #include "client/workload/table_compare.h"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,14 +10,6 @@ namespace papr::client {
 namespace {
 
 constexpr uint64_t kEntriesPerRead = 4;
-
-absl::Status SendReads(Hypervisor* hypervisor, std::span<const hcall::HcallRequest> reads,
-                       size_t batch, std::vector<hcall::HcallResult>* results) {
-  if (batch > 1) return hypervisor->HcallBatch(reads, hcall::BatchMode::kAll, results);
-  absl::StatusOr<hcall::HcallResult> result = hypervisor->Hcall(reads.front());
-  if (result.ok()) results->assign(1, *result);
-  return result.status();
-}
 
 }  // namespace
 
@@ -32,7 +23,7 @@ absl::Status ReadTable(Hypervisor* hypervisor, uint64_t first, uint64_t count, s
     for (uint64_t ptex = first; ptex < end && requests.size() < batch; ptex += kEntriesPerRead) {
       requests.push_back(MakeHcall(hcall::kHRead, {hcall::kFlagRead4, ptex}));
     }
-    const absl::Status status = SendReads(hypervisor, requests, batch, &results);
+    const absl::Status status = hypervisor->HcallBatch(requests, hcall::BatchMode::kAll, &results);
     if (!status.ok()) return status;
     for (const hcall::HcallResult& result : results) {
       if (result.return_code != hcall::kHSuccess || result.output_count != 8) {

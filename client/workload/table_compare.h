@@ -14,7 +14,7 @@
 namespace papr::client {
 
 // Reads `count` entries from `first` on, both multiples of 4, with H_READ and the read-4 flag,
-// `batch` hcalls a round trip (1: as unary Hcall), and calls visit(ptex, hpte) for each in
+// `batch` hcalls a round trip, and calls visit(ptex, hpte) for each in
 // ascending order. Stops early if `visit` returns false. INTERNAL: an H_READ did not return
 // H_SUCCESS with four entries; else the transport's error.
 absl::Status ReadTable(Hypervisor* hypervisor, uint64_t first, uint64_t count, size_t batch,

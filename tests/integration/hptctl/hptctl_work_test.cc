@@ -43,16 +43,6 @@ TEST_F(HptctlReplayTest, OneByOneTakesARoundTripEach) {
   EXPECT_GE(replay["round_trips"], replay["hcalls"]);
 }
 
-TEST_F(HptctlReplayTest, TheBatchHoldsForAllThatIsSent) {
-  // 2^17 entries of the final table, four a read: with 3 hcalls a round trip at most, 10923 of them
-  // are for the table alone.
-  const auto document = RunJson({"replay", Trace("kvm-htab-stream"), "--batch", "3"});
-  const auto& replay = document["replays"][0];
-  EXPECT_EQ(replay["mismatches"], 0);
-  EXPECT_EQ(replay["final_entries"], 1 << 17);
-  EXPECT_GE(replay["round_trips"], (1 << 17) / 4 / 3);
-}
-
 TEST_F(HptctlReplayTest, TextSaysNoMismatches) {
   const ProgramResult result = Run({"replay", Trace("hugetlb-6.1-64k-16m"), "--target", "local"});
   EXPECT_EQ(result.exit_code, 0);
