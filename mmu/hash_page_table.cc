@@ -115,8 +115,15 @@ Hpte HashPageTable::Read(uint64_t ptex) const {
 std::optional<HashPageTable::LockedEntry> HashPageTable::LockFirstFree(uint64_t pteg) {
   const uint64_t first = pteg << kPtegShift;
   // First try takes only slots that are free at a glance; a slot that another thread holds may be
-  // about to become free, so the second try waits for each slot's lock.
-  for (uint64_t ptex = first; ptex < first + kHptesPerPteg; ++ptex) {
+  // about to become free, so the second try waits for each slot's lock. The glance has no branch:
+  // both cache lines of the group are fetched at once, and which slot is free is not guessed.
+  uint32_t free = 0;
+  for (int slot = 0; slot < kHptesPerPteg; ++slot) {
+    const uint64_t v = entries_[first + slot].v.load(std::memory_order_relaxed);
+    free |= uint32_t{(v & (kVValid | kLock)) == 0} << slot;
+  }
+  for (; free != 0; free &= free - 1) {
+    const uint64_t ptex = first + static_cast<uint64_t>(std::countr_zero(free));
     std::atomic<uint64_t>& v = entries_[ptex].v;
     uint64_t old = v.load(std::memory_order_relaxed);
     if ((old & (kVValid | kLock)) != 0) continue;
