@@ -52,7 +52,7 @@ class HashPageTable {
   bool Contains(uint64_t ptex) const { return ptex < entry_count(); }
 
   // An entry with its lock held. `v()` and `r()` are the words at the time of locking; Store()
-  // replaces both and the destructor unlocks. Holding one, a thread may only TryLock() others.
+  // replaces both and the destructor unlocks. Holding one, a thread must not wait for others.
   class LockedEntry {
    public:
     LockedEntry(LockedEntry&& other) noexcept

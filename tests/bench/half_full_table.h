@@ -57,15 +57,23 @@ class HalfFullTable {
       std::swap(live_[last], live_[random_() % (last + 1)]);
     }
   }
-  // A new page whose primary PTEG has a free slot, so that entering it succeeds.
-  Page NewPageThatFits() {
-    for (;;) {
+  // `count` new pages that all fit their primary PTEGs, so that entering them succeeds.
+  std::vector<Page> NewPagesThatFit(size_t count) {
+    std::vector<Page> pages;
+    std::vector<uint8_t> wanted(partition_->table().pteg_count());  // slots, by PTEG
+    while (pages.size() < count) {
       const Page page = NewPage();
       const uint64_t first = PrimaryPtex(page);
+      int free = 0;
       for (uint64_t ptex = first; ptex < first + mmu::kHptesPerPteg; ++ptex) {
-        if ((partition_->table().PeekV(ptex) & mmu::kVValid) == 0) return page;
+        free += (partition_->table().PeekV(ptex) & mmu::kVValid) == 0 ? 1 : 0;
       }
+      uint8_t& taken = wanted[first >> mmu::kPtegShift];
+      if (taken >= free) continue;
+      ++taken;
+      pages.push_back(page);
     }
+    return pages;
   }
 
  private:

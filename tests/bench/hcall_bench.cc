@@ -54,7 +54,7 @@ Sample MakeSample(HalfFullTable& table) {
   auto& live = table.live();
   sample.remove.assign(live.end() - kOperations, live.end());
   live.resize(live.size() - kOperations);
-  while (sample.enter.size() < kOperations) sample.enter.push_back(table.NewPageThatFits());
+  sample.enter = table.NewPagesThatFit(kOperations);
   return sample;
 }
 
@@ -82,7 +82,7 @@ hcall::HcallRequest RemoveRequest(const Page& page) {
   return {hcall::kHRemove, {hcall::kFlagAvpn, page.ptex, page.v & mmu::kVCompare}, false};
 }
 
-// H_ENTER and H_REMOVE of a sample; aborts if any of them fails, for it would then not be the work
+// H_ENTER and H_REMOVE of a sample. Aborts if any of them fails, for that would not be the work
 // that is measured.
 double RunHcalls(HalfFullTable& table, Fence fence) {
   Sample sample = MakeSample(table);
@@ -95,16 +95,11 @@ double RunHcalls(HalfFullTable& table, Fence fence) {
       const auto removed = Dispatch(table.partition(), RemoveRequest(sample.remove[i]));
       FenceIf(fence);
       if (entered.return_code != hcall::kHSuccess || removed.return_code != hcall::kHSuccess) {
-        // Another page of the sample may have taken the last slot of a group; rare, and then the
-        // sample's page is simply not there.
-        if (removed.return_code != hcall::kHSuccess) std::abort();
-        page.v = 0;
-        continue;
+        std::abort();
       }
       page.ptex = entered.registers[0];
     }
   });
-  std::erase_if(sample.enter, [](const Page& page) { return page.v == 0; });
   Finish(table, sample);
   return cost;
 }
