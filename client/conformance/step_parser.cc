@@ -1,12 +1,14 @@
-#include "tests/conformance/script_step.h"
+#include "client/conformance/step_parser.h"
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
 namespace papr::conformance {
@@ -131,7 +133,17 @@ absl::StatusOr<FinishStep> ParseFinish(const Words& words, const Names& names) {
   return FinishStep{static_cast<int>(*order), *return_code};
 }
 
-absl::Status ParseExpect(const Words& words, const Names& names, Step* step) {
+// Takes a last word `defect=NAME` off.
+std::string TakeDefect(Words* words) {
+  constexpr absl::string_view kPrefix = "defect=";
+  if (words->empty() || !absl::StartsWith(words->back(), kPrefix)) return "";
+  std::string name = words->back().substr(kPrefix.size());
+  words->pop_back();
+  return name;
+}
+
+absl::Status ParseExpect(Words words, const Names& names, Step* step) {
+  step->defect = TakeDefect(&words);
   const std::string what = words.size() > 1 ? words[1] : "";
   if (what != "entry" && what != "valid" && what != "order") {
     return absl::InvalidArgumentError("expected: expect entry, valid or order");
@@ -157,14 +169,32 @@ absl::Status Take(absl::StatusOr<T> parsed, Step* step) {
   return absl::OkStatus();
 }
 
+// assert VALUE == VALUE: of the script's own numbers, no matter what it runs on.
+absl::Status CheckAssertion(const Words& words, const Names& names) {
+  if (words.size() != 4 || words[2] != "==") {
+    return absl::InvalidArgumentError("expected: assert VALUE == VALUE");
+  }
+  absl::StatusOr<uint64_t> left = Evaluate(words[1], names);
+  if (!left.ok()) return left.status();
+  absl::StatusOr<uint64_t> right = Evaluate(words[3], names);
+  if (!right.ok()) return right.status();
+  if (*left == *right) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s is 0x%x and %s is 0x%x", words[1], *left, words[3], *right));
+}
+
 absl::Status ParseAction(const Words& words, const Names& names, Step* step) {
   if (words[0] == "touch") return Take(ParseTouch(words, names), step);
   if (words[0] == "finish") return Take(ParseFinish(words, names), step);
   if (words[0] == "expect") return ParseExpect(words, names, step);
   if (words[0] == "reset") {
-    if (words.size() != 1) return absl::InvalidArgumentError("'reset' takes no arguments");
     step->action = ResetStep{};
-    return absl::OkStatus();
+    return words.size() == 1 ? absl::OkStatus()
+                             : absl::InvalidArgumentError("'reset' takes no arguments");
+  }
+  if (words[0] == "assert") {
+    step->action = AssertStep{};
+    return CheckAssertion(words, names);
   }
   CallStep call;
   absl::Status status = ParseCall(words, names, &call);
@@ -180,10 +210,16 @@ absl::StatusOr<Step> ParseStep(const std::vector<std::string>& words, const Name
   return step;
 }
 
-absl::StatusOr<Expectation> ParseExpectation(const std::vector<std::string>& words,
-                                             const Names& names) {
-  if (words.empty()) return absl::InvalidArgumentError("'->' without a return code");
+absl::StatusOr<Expectation> ParseExpectation(std::vector<std::string> words, const Names& names) {
   Expectation expectation;
+  expectation.defect = TakeDefect(&words);
+  if (words.empty()) return absl::InvalidArgumentError("'->' without a return code");
+  if (words[0] == "any" || words[0] == "crash") {
+    expectation.any = words[0] == "any";
+    expectation.crash = words[0] == "crash";
+    if (words.size() == 1) return expectation;
+    return absl::InvalidArgumentError(absl::StrCat("'", words[0], "' stands alone"));
+  }
   for (absl::string_view text : absl::StrSplit(words[0], '|')) {
     absl::StatusOr<int64_t> code = ParseReturnCode({text.data(), text.size()});
     if (!code.ok()) return code.status();

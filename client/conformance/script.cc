@@ -1,4 +1,4 @@
-#include "tests/conformance/script.h"
+#include "client/conformance/script.h"
 
 #include <optional>
 #include <set>
@@ -10,9 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/conformance/expression.h"
+#include "client/conformance/page.h"
+#include "client/conformance/step_parser.h"
 #include "hcall/partition_spec.h"
-#include "tests/conformance/script_expression.h"
-#include "tests/conformance/script_step.h"
 
 namespace papr::conformance {
 namespace {
@@ -22,42 +23,56 @@ using Words = std::vector<std::string>;
 struct Line {
   int number = 0;
   Words words;
+  bool own = false;  // meant for the column itself, an implementation, and not its profile
 };
 
-bool IsProfile(const std::string& word) { return word == "kvm-hv" || word == "qemu-tcg"; }
+// The columns of a prefix "kvm-hv,papr:"; nothing if `word` is none.
+std::optional<std::set<Column>> ParsePrefix(const std::string& word) {
+  if (!word.ends_with(':')) return std::nullopt;
+  std::set<Column> columns;
+  for (absl::string_view name :
+       absl::StrSplit(absl::string_view(word).substr(0, word.size() - 1), ',')) {
+    const std::optional<Column> column = ColumnByName({name.data(), name.size()});
+    if (!column) return std::nullopt;
+    columns.insert(*column);
+  }
+  return columns;
+}
 
-// The lines that concern `profile`, without comments and prefixes.
-std::vector<Line> RelevantLines(std::string_view text, std::string_view profile) {
+// The lines that concern `column`, without comments and prefixes.
+std::vector<Line> RelevantLines(std::string_view text, Column column) {
   std::vector<Line> lines;
   int number = 0;
   for (absl::string_view raw : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
     ++number;
     const absl::string_view code = raw.substr(0, raw.find('#'));
     Words words = absl::StrSplit(code, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
-    if (!words.empty() && words[0].ends_with(':') &&
-        IsProfile(words[0].substr(0, words[0].size() - 1))) {
-      if (words[0].substr(0, words[0].size() - 1) != profile) continue;
+    if (words.empty()) continue;
+    bool own = false;
+    if (const std::optional<std::set<Column>> columns = ParsePrefix(words[0])) {
+      if (!columns->contains(column) && !columns->contains(ProfileOf(column))) continue;
+      own = !columns->contains(ProfileOf(column));
       words.erase(words.begin());
     }
-    if (!words.empty()) lines.push_back({number, std::move(words)});
+    if (!words.empty()) lines.push_back({number, std::move(words), own});
   }
   return lines;
 }
 
 class Parser {
  public:
-  explicit Parser(std::string_view profile) : profile_(profile), names_(PredefinedNames()) {}
+  explicit Parser(Column column) : column_(column), names_(PredefinedNames()) {}
 
-  absl::StatusOr<std::vector<Case>> Parse(const std::vector<Line>& lines) {
+  absl::StatusOr<Script> Parse(const std::vector<Line>& lines) {
     absl::Status status = ParseLines(lines, 0, lines.size());
     if (status.ok()) status = FinishCase();
     if (!status.ok()) return status;
-    return std::move(cases_);
+    return std::move(script_);
   }
 
  private:
-  // Does the open case exist in this profile?
-  bool active() const { return case_profiles_.contains(profile_); }
+  // Does the open case exist in this column?
+  bool active() const { return case_profiles_.contains(ProfileOf(column_)); }
 
   absl::Status Error(int line, const absl::Status& status) {
     return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", status.message()));
@@ -129,6 +144,11 @@ class Parser {
     if (verb == "profiles") return SetProfiles(line);
     if (open_ && !active()) return absl::OkStatus();
     if (verb == "let") return Let(line);
+    if (verb == "defect") return DeclareDefect(line);
+    if (verb == "page") {
+      absl::Status status = DefinePage(line.words, &names_);
+      return status.ok() ? status : Error(line.number, status);
+    }
     if (!open_) return Error(line.number, absl::StrCat("'", verb, "' outside a case"));
     if (verb == "->") return AddExpectation(line);
     absl::StatusOr<Step> step = ParseStep(line.words, names_);
@@ -139,8 +159,10 @@ class Parser {
     for (const std::string& loop : loops_) {
       absl::StrAppend(&step->text, " [", loop, "=0x", absl::Hex(names_[loop]), "]");
     }
+    own_results_ = false;
+    const absl::Status status = CheckDefect(line, step->defect);
     open_->steps.push_back(*std::move(step));
-    return absl::OkStatus();
+    return status;
   }
 
   absl::Status BeginCase(const Line& line) {
@@ -161,11 +183,18 @@ class Parser {
     if (absl::Status status = CheckLastStep(); !status.ok()) return status;
     if (active()) {
       if (open_->steps.empty()) return Error(open_->line, "a case without steps");
-      absl::StatusOr<hcall::PartitionSpec> spec =
-          hcall::ParsePartitionSpec(absl::StrCat(case_fixture_, ",profile=", profile_));
+      const auto with_profile = [&](Column profile) {
+        const std::string_view name = ColumnName(profile);
+        return absl::StrCat(case_fixture_,
+                            ",profile=", absl::string_view(name.data(), name.size()));
+      };
+      const Column profile = ProfileOf(column_);
+      absl::StatusOr<hcall::PartitionSpec> spec = hcall::ParsePartitionSpec(
+          with_profile(profile == Column::kPapr ? Column::kKvmHv : profile));
       if (!spec.ok()) return Error(open_->line, spec.status());
+      open_->spec = with_profile(profile);
       open_->config = std::move(spec->config);
-      cases_.push_back(*std::move(open_));
+      script_.cases.push_back(*std::move(open_));
     }
     open_.reset();
     names_ = file_names_;
@@ -178,7 +207,9 @@ class Parser {
     const Step& last = open_->steps.back();
     const auto* call = std::get_if<CallStep>(&last.action);
     if (call == nullptr || !call->expectations.empty()) return absl::OkStatus();
-    return Error(last.line, absl::StrCat("hcall without '->' for profile ", profile_));
+    const std::string_view name = ColumnName(column_);
+    return Error(last.line, absl::StrCat("hcall without '->' for ",
+                                         absl::string_view(name.data(), name.size())));
   }
 
   absl::Status SetFixture(const Line& line) {
@@ -188,9 +219,13 @@ class Parser {
   }
 
   absl::Status SetProfiles(const Line& line) {
-    std::set<std::string> profiles(line.words.begin() + 1, line.words.end());
-    for (const std::string& name : profiles) {
-      if (!IsProfile(name)) return Error(line.number, absl::StrCat("no profile '", name, "'"));
+    std::set<Column> profiles;
+    for (size_t i = 1; i < line.words.size(); ++i) {
+      const std::optional<Column> profile = ColumnByName(line.words[i]);
+      if (!profile || !IsProfile(*profile)) {
+        return Error(line.number, absl::StrCat("no profile '", line.words[i], "'"));
+      }
+      profiles.insert(*profile);
     }
     (open_ ? case_profiles_ : file_profiles_) = std::move(profiles);
     return absl::OkStatus();
@@ -206,6 +241,19 @@ class Parser {
     return absl::OkStatus();
   }
 
+  absl::Status DeclareDefect(const Line& line) {
+    if (open_ || line.words.size() < 3) {
+      return Error(line.number, "expected, before the first case: defect NAME WHAT IS WRONG");
+    }
+    script_.defects[line.words[1]] = absl::StrJoin(line.words.begin() + 2, line.words.end(), " ");
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckDefect(const Line& line, const std::string& name) {
+    if (name.empty() || script_.defects.contains(name)) return absl::OkStatus();
+    return Error(line.number, absl::StrCat("no defect '", name, "' is declared"));
+  }
+
   absl::Status AddExpectation(const Line& line) {
     CallStep* call =
         open_->steps.empty() ? nullptr : std::get_if<CallStep>(&open_->steps.back().action);
@@ -214,26 +262,32 @@ class Parser {
         ParseExpectation({line.words.begin() + 1, line.words.end()}, names_);
     if (!expectation.ok()) return Error(line.number, expectation.status());
     expectation->line = line.number;
+    // What an implementation answers stands in for what its profile says.
+    if (line.own && !own_results_) call->expectations.clear();
+    if (own_results_ && !line.own) return absl::OkStatus();
+    own_results_ = line.own;
+    const absl::Status status = CheckDefect(line, expectation->defect);
     call->expectations.push_back(*std::move(expectation));
-    return absl::OkStatus();
+    return status;
   }
 
-  const std::string profile_;
+  const Column column_;
   Names names_;
   Names file_names_;                // as they were before the open case
   std::vector<std::string> loops_;  // variables of the loops around the current line
   std::string file_fixture_;
   std::string case_fixture_;
-  std::set<std::string> file_profiles_ = {"kvm-hv", "qemu-tcg"};
-  std::set<std::string> case_profiles_;
+  std::set<Column> file_profiles_ = {Column::kPapr, Column::kKvmHv, Column::kQemuTcg};
+  std::set<Column> case_profiles_;
   std::optional<Case> open_;
-  std::vector<Case> cases_;
+  bool own_results_ = false;  // of the last step: they are the implementation's
+  Script script_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Case>> ParseScript(std::string_view text, std::string_view profile) {
-  return Parser(profile).Parse(RelevantLines(text, profile));
+absl::StatusOr<Script> ParseScript(std::string_view text, Column column) {
+  return Parser(column).Parse(RelevantLines(text, column));
 }
 
 }  // namespace papr::conformance

@@ -1,4 +1,4 @@
-#include "tests/conformance/script_expression.h"
+#include "client/conformance/expression.h"
 
 #include <vector>
 
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "hcall/abi.h"
+#include "mmu/hpte.h"
 
 namespace papr::conformance {
 namespace {
@@ -35,7 +36,14 @@ Names PredefinedNames() {
           {"ICACHE_INVALIDATE", hcall::kFlagICacheInvalidate},
           {"ICACHE_SYNCHRONIZE", hcall::kFlagICacheSynchronize},
           {"ZERO_PAGE", hcall::kFlagZeroPage},
-          {"COPY_PAGE", hcall::kFlagCopyPage}};
+          {"COPY_PAGE", hcall::kFlagCopyPage},
+          {"VALID", mmu::kVValid},
+          {"SECONDARY", mmu::kVSecondary},
+          {"LARGE", mmu::kVLarge},
+          {"BOLTED", mmu::kVBolted},
+          {"REFERENCED", mmu::kRReferenced},
+          {"CHANGED", mmu::kRChanged},
+          {"NO_EXECUTE", mmu::kRNoExecute}};
 }
 
 absl::StatusOr<uint64_t> Evaluate(std::string_view text, const Names& names) {

@@ -1,4 +1,4 @@
-// Runs every script of tests/conformance/edge_cases, each case in each of its profiles as a test of
+// Runs every script of tests/conformance/vectors, each case in each of its profiles as a test of
 // its own, against the hypervisor that HPTD_TARGET names: "local" (the default) or the address of a
 // daemon.
 
@@ -12,10 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/conformance/runner.h"
+#include "client/conformance/script.h"
 #include "client/machine.h"
 #include "gtest/gtest.h"
-#include "tests/conformance/script.h"
-#include "tests/conformance/script_runner.h"
 
 namespace papr::conformance {
 namespace {
@@ -25,18 +25,19 @@ std::string Target() {
   return target == nullptr || *target == '\0' ? "local" : target;
 }
 
-class EdgeCase : public testing::Test {
+class VectorTest : public testing::Test {
  public:
-  EdgeCase(std::string file, Case test_case)
+  VectorTest(std::string file, Case test_case)
       : file_(std::move(file)), test_case_(std::move(test_case)) {}
 
   void TestBody() override {
-    absl::StatusOr<std::unique_ptr<client::Machine>> machine =
-        client::CreateMachine(Target(), "edge-case", test_case_.config);
-    ASSERT_TRUE(machine.ok()) << file_ << ":" << test_case_.line << ": " << machine.status();
-    for (const Failure& failure : RunCase(test_case_, **machine)) {
+    const CaseReport report = RunCase(test_case_, [](const Case& each) {
+      return client::CreateMachine(Target(), "vector", each.config);
+    });
+    for (const Failure& failure : report.failures) {
       ADD_FAILURE_AT(file_.c_str(), failure.line) << failure.message;
     }
+    EXPECT_EQ(report.skipped, "");
   }
 
  private:
@@ -62,17 +63,17 @@ std::string TestName(const Case& test_case, const std::string& profile) {
 bool RegisterFile(const std::filesystem::path& path) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
-  for (const std::string profile : {"kvm-hv", "qemu-tcg"}) {
-    absl::StatusOr<std::vector<Case>> cases = ParseScript(text.str(), profile);
-    if (!cases.ok()) {
-      std::cerr << path.string() << ": " << cases.status().message() << "\n";
+  for (const Column profile : {Column::kKvmHv, Column::kQemuTcg}) {
+    absl::StatusOr<Script> script = ParseScript(text.str(), profile);
+    if (!script.ok()) {
+      std::cerr << path.string() << ": " << script.status().message() << "\n";
       return false;
     }
-    for (const Case& each : *cases) {
-      testing::RegisterTest(path.stem().c_str(), TestName(each, profile).c_str(), nullptr, nullptr,
-                            path.c_str(), each.line, [path, each]() -> testing::Test* {
-                              return new EdgeCase(path.string(), each);
-                            });
+    for (const Case& each : script->cases) {
+      const std::string name = TestName(each, std::string(ColumnName(profile)));
+      testing::RegisterTest(
+          path.stem().c_str(), name.c_str(), nullptr, nullptr, path.c_str(), each.line,
+          [path, each]() -> testing::Test* { return new VectorTest(path.string(), each); });
     }
   }
   return true;
@@ -81,7 +82,7 @@ bool RegisterFile(const std::filesystem::path& path) {
 bool RegisterAll() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry :
-       std::filesystem::directory_iterator(TEST_DATA_DIR "/conformance/edge_cases")) {
+       std::filesystem::directory_iterator(TEST_DATA_DIR "/conformance/vectors")) {
     if (entry.path().extension() == ".hcalls") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

@@ -1,14 +1,14 @@
 // One line of a case: an hcall, what is expected of it, or something done to the machine.
 
-#ifndef TESTS_CONFORMANCE_SCRIPT_STEP_H_
-#define TESTS_CONFORMANCE_SCRIPT_STEP_H_
+#ifndef CLIENT_CONFORMANCE_STEP_PARSER_H_
+#define CLIENT_CONFORMANCE_STEP_PARSER_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tests/conformance/script.h"
-#include "tests/conformance/script_expression.h"
+#include "client/conformance/expression.h"
+#include "client/conformance/script.h"
 
 namespace papr::conformance {
 
@@ -16,9 +16,8 @@ namespace papr::conformance {
 absl::StatusOr<Step> ParseStep(const std::vector<std::string>& words, const Names& names);
 
 // What follows "->".
-absl::StatusOr<Expectation> ParseExpectation(const std::vector<std::string>& words,
-                                             const Names& names);
+absl::StatusOr<Expectation> ParseExpectation(std::vector<std::string> words, const Names& names);
 
 }  // namespace papr::conformance
 
-#endif  // TESTS_CONFORMANCE_SCRIPT_STEP_H_
+#endif  // CLIENT_CONFORMANCE_STEP_PARSER_H_

@@ -1,4 +1,4 @@
-#include "tests/conformance/describe.h"
+#include "client/conformance/describe.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,6 +20,10 @@ std::string DescribeResponse(uint64_t value, bool block) {
 }
 
 }  // namespace
+
+std::string DescribeReturnCode(int64_t code) {
+  return absl::StrCat(hcall::ReturnCodeName(code), " (", code, ")");
+}
 
 std::string DescribeV(uint64_t v) {
   const char* const segments[] = {"256M", "1T", "B=2", "B=3"};

@@ -1,8 +1,8 @@
 // Numbers of an hcall script: literals, names, sums and products, as `E1_R+LP*0x1000`.
-// tests/conformance/edge_cases/README.md has the grammar.
+// tests/conformance/vectors/README.md has the grammar.
 
-#ifndef TESTS_CONFORMANCE_SCRIPT_EXPRESSION_H_
-#define TESTS_CONFORMANCE_SCRIPT_EXPRESSION_H_
+#ifndef CLIENT_CONFORMANCE_EXPRESSION_H_
+#define CLIENT_CONFORMANCE_EXPRESSION_H_
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,8 @@ namespace papr::conformance {
 // Values of names: `let` and `for` define them.
 using Names = std::map<std::string, uint64_t, std::less<>>;
 
-// The names that every script knows: the flags of LoPAR's flags word (EXACT, AVPN, ...).
+// The names that every script knows: the flags of LoPAR's flags word (EXACT, AVPN, ...) and the
+// bits of V and R (VALID, BOLTED, CHANGED, ...).
 Names PredefinedNames();
 
 // Value of an expression, modulo 2^64. INVALID_ARGUMENT: not one, or an unknown name.
@@ -27,4 +28,4 @@ absl::StatusOr<int64_t> ParseReturnCode(std::string_view text);
 
 }  // namespace papr::conformance
 
-#endif  // TESTS_CONFORMANCE_SCRIPT_EXPRESSION_H_
+#endif  // CLIENT_CONFORMANCE_EXPRESSION_H_

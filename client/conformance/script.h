@@ -1,18 +1,20 @@
 // Hcall scripts: cases written as data, each a partition, hypercalls in order and what they must
-// return. tests/conformance/edge_cases/README.md has the grammar. A script is parsed for one
-// profile: lines meant for others are gone, loops are unrolled and every value is a number.
+// return. tests/conformance/vectors/README.md has the grammar. A script is parsed for one column:
+// lines meant for others are gone, loops are unrolled and every value is a number.
 
-#ifndef TESTS_CONFORMANCE_SCRIPT_H_
-#define TESTS_CONFORMANCE_SCRIPT_H_
+#ifndef CLIENT_CONFORMANCE_SCRIPT_H_
+#define CLIENT_CONFORMANCE_SCRIPT_H_
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/conformance/column.h"
 #include "hcall/abi.h"
 #include "hcall/partition_config.h"
 #include "mmu/hpte.h"
@@ -26,6 +28,9 @@ struct Expectation {
   // By register from R4: any of these values; empty if the register does not matter.
   std::array<std::vector<uint64_t>, hcall::kRegisterCount> registers;
   bool rest_same = false;  // every register not named above keeps its argument
+  bool any = false;        // nothing is promised
+  bool crash = false;      // the implementation does not survive the call
+  std::string defect;      // the name of the fault that this answer is, if it is one
 };
 
 struct CallStep {
@@ -42,7 +47,8 @@ struct FinishStep {  // the preparation of a resize ends
   int order = 0;
   int64_t return_code = 0;
 };
-struct ResetStep {};  // machine reset
+struct ResetStep {};   // machine reset
+struct AssertStep {};  // numbers of the script, compared when it was parsed
 struct ExpectEntryStep {
   uint64_t ptex = 0;
   mmu::Hpte hpte;
@@ -56,23 +62,30 @@ struct ExpectOrderStep {
 
 struct Step {
   int line = 0;
-  std::string text;  // as written, with the values of loop variables
-  std::variant<CallStep, TouchStep, FinishStep, ResetStep, ExpectEntryStep, ExpectValidStep,
-               ExpectOrderStep>
+  std::string text;    // as written, with the values of loop variables
+  std::string defect;  // of an "expect" that expects one
+  std::variant<CallStep, TouchStep, FinishStep, ResetStep, AssertStep, ExpectEntryStep,
+               ExpectValidStep, ExpectOrderStep>
       action;
 };
 
 struct Case {
   int line = 0;
   std::string name;
+  std::string spec;  // the partition, as one line of text (hcall/partition_spec.h), with profile
+  // The same. Of profile kvm-hv where the column is papr, which hptd has no profile for.
   hcall::PartitionConfig config;
   std::vector<Step> steps;
 };
 
-// The cases of `text` that exist in `profile` ("kvm-hv", "qemu-tcg"). INVALID_ARGUMENT: a malformed
-// line, by number.
-absl::StatusOr<std::vector<Case>> ParseScript(std::string_view text, std::string_view profile);
+struct Script {
+  std::map<std::string, std::string> defects;  // name -> what is wrong, for people
+  std::vector<Case> cases;
+};
+
+// What `text` says in `column`. INVALID_ARGUMENT: a malformed line, by number.
+absl::StatusOr<Script> ParseScript(std::string_view text, Column column);
 
 }  // namespace papr::conformance
 
-#endif  // TESTS_CONFORMANCE_SCRIPT_H_
+#endif  // CLIENT_CONFORMANCE_SCRIPT_H_

@@ -1,7 +1,7 @@
 // Registers of hcalls in words, for the messages of failed expectations.
 
-#ifndef TESTS_CONFORMANCE_DESCRIBE_H_
-#define TESTS_CONFORMANCE_DESCRIBE_H_
+#ifndef CLIENT_CONFORMANCE_DESCRIBE_H_
+#define CLIENT_CONFORMANCE_DESCRIBE_H_
 
 #include <cstdint>
 #include <string>
@@ -10,6 +10,8 @@
 
 namespace papr::conformance {
 
+// "H_PARAMETER (-4)".
+std::string DescribeReturnCode(int64_t code);
 // "0x1f81 (256M avpn 0x1f80 valid)".
 std::string DescribeV(uint64_t v);
 // "0xfff192 (rpn 0xfff000 pp 2 key 0 wimg 2 R C)".
@@ -20,4 +22,4 @@ std::string DescribeOutput(const hcall::HcallRequest& request, int index, uint64
 
 }  // namespace papr::conformance
 
-#endif  // TESTS_CONFORMANCE_DESCRIBE_H_
+#endif  // CLIENT_CONFORMANCE_DESCRIBE_H_
