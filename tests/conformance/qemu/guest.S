@@ -61,6 +61,13 @@ _start:
 
 start_above:
         load32  31, GUEST_MAILBOX
+        // A pseries processor starts in 32-bit mode.
+        li      3, 1
+        sldi    3, 3, 63
+        mfmsr   4
+        or      3, 3, 4
+        mtmsrd  3
+        isync
         // No decrementer interrupt is pending if ever MSR.EE were set.
         load32  3, 0x7fffffff
         mtdec   3
@@ -72,11 +79,7 @@ start_above:
 poll:
         ld      3, MAILBOX_REQUEST_SEQUENCE(31)
         cmpld   3, 30
-        bne     serve
-        // Lowest priority, then medium again: hints that cost nothing.
-        or      31, 31, 31
-        or      2, 2, 2
-        b       poll
+        beq     poll
 
 serve:
         mr      30, 3

@@ -1,0 +1,153 @@
+#include "tests/conformance/qemu/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace papr::conformance {
+namespace {
+
+constexpr int kCannotExecute = 127;
+
+absl::Status SystemError(std::string_view what) {
+  return absl::InternalError(
+      absl::StrCat(absl::string_view(what.data(), what.size()), ": ", std::strerror(errno)));
+}
+
+// What the child does between fork() and exec(): system calls only.
+[[noreturn]] void BecomeProgram(char** arguments, pid_t parent, int input, int output, int error,
+                                std::span<const int> inherited) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kCannotExecute);  // it ended before the line above
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(error, STDERR_FILENO);
+  for (const int descriptor : inherited) fcntl(descriptor, F_SETFD, 0);
+  execvp(arguments[0], arguments);
+  _exit(kCannotExecute);
+}
+
+void CloseAll(std::span<const int> descriptors) {
+  for (const int descriptor : descriptors) {
+    if (descriptor >= 0) close(descriptor);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
+    const std::vector<std::string>& arguments, std::span<const int> inherited) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  std::array<int, 2> input = {-1, -1};
+  std::array<int, 2> output = {-1, -1};
+  const int error = memfd_create("stderr", MFD_CLOEXEC);
+  if (error < 0 || pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) {
+    const absl::Status status = SystemError("pipe");
+    CloseAll(std::array{input[0], input[1], output[0], output[1], error});
+    return status;
+  }
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) BecomeProgram(argv.data(), parent, input[0], output[1], error, inherited);
+  close(input[0]);
+  close(output[1]);
+  if (pid < 0) {
+    const absl::Status status = SystemError("fork");
+    CloseAll(std::array{input[1], output[0], error});
+    return status;
+  }
+  signal(SIGPIPE, SIG_IGN);  // a child that ends early is an error of Write()
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, input[1], output[0], error));
+}
+
+ChildProcess::~ChildProcess() {
+  WaitOrKill(std::chrono::milliseconds(0));
+  CloseAll(std::array{input_, output_, error_});
+}
+
+absl::Status ChildProcess::Write(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(input_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return absl::AbortedError(LastWords());
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ChildProcess::ReadLine(std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    if (const size_t end = unread_.find('\n'); end != std::string::npos) {
+      std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      return line;
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return absl::DeadlineExceededError("no answer on standard output");
+    pollfd readable{output_, POLLIN, 0};
+    if (poll(&readable, 1, static_cast<int>(left.count())) <= 0) continue;
+    std::array<char, 4096> buffer;
+    const ssize_t count = read(output_, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      WaitOrKill(std::chrono::seconds(1));
+      return absl::AbortedError(LastWords());
+    }
+    unread_.append(buffer.data(), static_cast<size_t>(count));
+  }
+}
+
+bool ChildProcess::Running() {
+  if (!reaped_) reaped_ = waitpid(pid_, &wait_status_, WNOHANG) == pid_;
+  return !reaped_;
+}
+
+void ChildProcess::WaitOrKill(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (Running() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (reaped_) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, &wait_status_, 0);
+  reaped_ = true;
+}
+
+std::string ChildProcess::LastWords() const {
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (true) {
+    const ssize_t count =
+        pread(error_, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
+    if (count <= 0) break;
+    text.append(buffer.data(), static_cast<size_t>(count));
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (const size_t end = text.rfind('\n'); end != std::string::npos) text.erase(0, end + 1);
+  if (!text.empty()) return text;
+  if (!reaped_) return "still running";
+  if (WIFSIGNALED(wait_status_)) return strsignal(WTERMSIG(wait_status_));
+  if (WEXITSTATUS(wait_status_) == kCannotExecute) return "it cannot be executed";
+  return absl::StrCat("exit status ", WEXITSTATUS(wait_status_));
+}
+
+}  // namespace papr::conformance
