@@ -16,6 +16,7 @@ void AddHcallCommand(CLI::App* app, Context* context);
 void AddDumpCommand(CLI::App* app, Context* context);
 void AddCheckCommand(CLI::App* app, Context* context);
 void AddReplayCommand(CLI::App* app, Context* context);
+void AddConformanceCommand(CLI::App* app, Context* context);
 void AddExperimentCommand(CLI::App* app, Context* context);
 
 }  // namespace papr::client::hptctl

@@ -17,6 +17,7 @@ Examples:
   hptctl hcall H_ENTER 0 0x1000 0x123456789001 0x1000196 --partition lpar1
   hptctl dump --partition lpar1
   hptctl replay boot.trace.zst --target local
+  hptctl conformance --target local
 
 Exit codes:
   0  done; for questions, the answer is yes
@@ -46,8 +47,8 @@ int Main(int argc, char** argv) {
   CLI::App app("hptctl: the guest's and the operator's side of hptd", "hptctl");
   app.set_version_flag("--version", HPTCTL_VERSION);
   app.add_option("--target", context.target,
-                 "The daemon: HOST:PORT, unix:/PATH, or local (in this process; replay and "
-                 "experiment only)")
+                 "The daemon: HOST:PORT, unix:/PATH, or local (in this process; replay, "
+                 "conformance and experiment only)")
       ->envname("HPTD_TARGET")
       ->capture_default_str();
   app.add_flag("--json", context.json, "Print one JSON document instead of text");
@@ -61,6 +62,7 @@ int Main(int argc, char** argv) {
   AddDumpCommand(&app, &context);
   AddCheckCommand(&app, &context);
   AddReplayCommand(&app, &context);
+  AddConformanceCommand(&app, &context);
   AddExperimentCommand(&app, &context);
 
   try {

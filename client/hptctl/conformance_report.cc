@@ -1,0 +1,135 @@
+#include "client/hptctl/conformance_report.h"
+
+#include <tinyxml2.h>
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace papr::client::hptctl {
+namespace {
+
+using conformance::CaseOutcome;
+using conformance::Failure;
+using conformance::SuiteReport;
+
+std::string Name(conformance::Column column) {
+  return std::string(conformance::ColumnName(column));
+}
+
+const char* OutcomeName(const CaseOutcome& outcome) {
+  if (outcome.failed()) return "failed";
+  return outcome.skipped() ? "skipped" : "passed";
+}
+
+nlohmann::ordered_json CaseJson(const CaseOutcome& outcome) {
+  nlohmann::ordered_json failures = nlohmann::ordered_json::array();
+  for (const Failure& failure : outcome.report.failures) {
+    failures.push_back({{"line", failure.line}, {"message", failure.message}});
+  }
+  nlohmann::ordered_json json = {{"file", outcome.file},
+                                 {"line", outcome.test_case.line},
+                                 {"case", outcome.test_case.name},
+                                 {"outcome", OutcomeName(outcome)},
+                                 {"seconds", outcome.seconds},
+                                 {"failures", std::move(failures)},
+                                 {"defects", outcome.report.defects}};
+  if (outcome.skipped()) json["skipped"] = outcome.report.skipped;
+  return json;
+}
+
+void PrintCase(const CaseOutcome& outcome, tinyxml2::XMLPrinter* xml) {
+  xml->OpenElement("testcase");
+  xml->PushAttribute("classname", outcome.file.c_str());
+  xml->PushAttribute("name", outcome.test_case.name.c_str());
+  xml->PushAttribute("line", outcome.test_case.line);
+  xml->PushAttribute("time", outcome.seconds);
+  for (const Failure& failure : outcome.report.failures) {
+    xml->OpenElement("failure");
+    xml->PushAttribute("message", absl::StrCat("line ", failure.line).c_str());
+    xml->PushText(failure.message.c_str());
+    xml->CloseElement();
+  }
+  if (outcome.skipped()) {
+    xml->OpenElement("skipped");
+    xml->PushAttribute("message", outcome.report.skipped.c_str());
+    xml->CloseElement();
+  }
+  xml->CloseElement();
+}
+
+void PrintSuite(const SuiteReport& report, tinyxml2::XMLPrinter* xml) {
+  double seconds = 0;
+  for (const CaseOutcome& each : report.cases) seconds += each.seconds;
+  xml->OpenElement("testsuite");
+  xml->PushAttribute("name", Name(report.column).c_str());
+  xml->PushAttribute("tests", static_cast<unsigned>(report.cases.size()));
+  xml->PushAttribute("failures", static_cast<unsigned>(report.failed()));
+  xml->PushAttribute("skipped", static_cast<unsigned>(report.skipped()));
+  xml->PushAttribute("time", seconds);
+  for (const CaseOutcome& each : report.cases) PrintCase(each, xml);
+  xml->CloseElement();
+}
+
+}  // namespace
+
+std::string CaseText(const CaseOutcome& outcome, conformance::Column column, bool verbose) {
+  if (!outcome.failed() && !verbose) return "";
+  std::string text = absl::StrFormat("%s:%d: %s [%s]: %s", outcome.file, outcome.test_case.line,
+                                     outcome.test_case.name, Name(column), OutcomeName(outcome));
+  if (outcome.skipped()) absl::StrAppend(&text, ": ", outcome.report.skipped);
+  text += '\n';
+  for (const Failure& failure : outcome.report.failures) {
+    absl::StrAppendFormat(&text, "  line %d: %s\n", failure.line, failure.message);
+  }
+  return text;
+}
+
+std::string SummaryText(const SuiteReport& report) {
+  std::string text =
+      absl::StrFormat("%s: %d cases passed, %d failed, %d skipped\n", Name(report.column),
+                      report.passed(), report.failed(), report.skipped());
+  std::map<std::string, int> reasons;
+  for (const CaseOutcome& each : report.cases) {
+    if (each.skipped()) ++reasons[each.report.skipped];
+  }
+  for (const auto& [reason, count] : reasons) {
+    absl::StrAppendFormat(&text, "  skipped %d: %s\n", count, reason);
+  }
+  for (const auto& [name, answers] : report.defects_seen()) {
+    const auto what = report.defects.find(name);
+    absl::StrAppendFormat(&text, "  known defect %s in %d answers: %s\n", name, answers,
+                          what == report.defects.end() ? "" : what->second);
+  }
+  return text;
+}
+
+nlohmann::ordered_json SuiteJson(const SuiteReport& report) {
+  nlohmann::ordered_json cases = nlohmann::ordered_json::array();
+  for (const CaseOutcome& each : report.cases) cases.push_back(CaseJson(each));
+  nlohmann::ordered_json defects = nlohmann::ordered_json::array();
+  for (const auto& [name, answers] : report.defects_seen()) {
+    defects.push_back({{"name", name}, {"what", report.defects.at(name)}, {"answers", answers}});
+  }
+  return {{"column", Name(report.column)}, {"passed", report.passed()},
+          {"failed", report.failed()},     {"skipped", report.skipped()},
+          {"defects", std::move(defects)}, {"cases", std::move(cases)}};
+}
+
+absl::Status WriteJUnit(const std::string& path, const std::vector<SuiteReport>& reports) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("cannot write ", path));
+  }
+  tinyxml2::XMLPrinter xml(file);
+  xml.PushHeader(/*writeBOM=*/false, /*writeDeclaration=*/true);
+  xml.OpenElement("testsuites");
+  for (const SuiteReport& report : reports) PrintSuite(report, &xml);
+  xml.CloseElement();
+  const bool written = std::ferror(file) == 0;
+  if (std::fclose(file) == 0 && written) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("cannot write all of ", path));
+}
+
+}  // namespace papr::client::hptctl
