@@ -45,6 +45,21 @@ class VectorTest : public testing::Test {
   const Case test_case_;
 };
 
+// Columns that no test runs must be well-formed too: other implementations are held against them.
+class ParseTest : public testing::Test {
+ public:
+  explicit ParseTest(std::string text) : text_(std::move(text)) {}
+
+  void TestBody() override {
+    for (const Column column : kColumns) {
+      EXPECT_EQ(ParseScript(text_, column).status(), absl::OkStatus()) << ColumnName(column);
+    }
+  }
+
+ private:
+  const std::string text_;
+};
+
 // "hcalls 16.2: nine enters" -> "L012_hcalls_16_2_nine_enters_qemu_tcg": what GoogleTest allows,
 // and different for each case of a file.
 std::string TestName(const Case& test_case, const std::string& profile) {
@@ -63,6 +78,9 @@ std::string TestName(const Case& test_case, const std::string& profile) {
 bool RegisterFile(const std::filesystem::path& path) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
+  testing::RegisterTest(path.stem().c_str(), "parses_in_every_column", nullptr, nullptr,
+                        path.c_str(), 1,
+                        [all = text.str()]() -> testing::Test* { return new ParseTest(all); });
   for (const Column profile : {Column::kKvmHv, Column::kQemuTcg}) {
     absl::StatusOr<Script> script = ParseScript(text.str(), profile);
     if (!script.ok()) {
