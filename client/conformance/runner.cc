@@ -136,6 +136,7 @@ class Runner {
     absl::StatusOr<hcall::HcallResult> result =
         hypervisor_->Hcall(client::MakeHcall(hcall::kHRead, {0, expected.ptex}));
     if (!result.ok()) return result.status();
+    report_.answers.push_back({index_, false, *result});
     std::vector<std::string> mismatches;
     if (result->return_code != hcall::kHSuccess) {
       mismatches.push_back(absl::StrCat("H_READ gave ", DescribeReturnCode(result->return_code)));
@@ -170,6 +171,7 @@ class Runner {
     absl::StatusOr<hcall::HptStatistics> statistics = machine_.GetStatistics();
     if (!statistics.ok()) return statistics.status();
     const uint64_t actual = get(*statistics);
+    report_.answers.push_back({index_, false, {.registers = {actual}}});
     std::vector<std::string> mismatches;
     if (actual != expected) {
       mismatches.push_back(absl::StrFormat("expected %d %s, got %d", expected, what, actual));

@@ -20,7 +20,7 @@ struct Failure {
   std::string message;  // the step, what was expected and what came, decoded
 };
 
-// What one hcall gave.
+// What one step gave: an hcall; the H_READ of an expected entry; or, in R4, an expected count.
 struct Answer {
   size_t step = 0;  // index into Case::steps
   bool crashed = false;

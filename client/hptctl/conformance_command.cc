@@ -187,9 +187,11 @@ void AddConformanceCommand(CLI::App* app, Context* context) {
   command->fallthrough();
   command->add_option("FILES", arguments->files,
                       "Scripts (*.hcalls) or folders of them; default: those built in");
-  command->add_option("--profile", arguments->profiles,
-                      "Whose answers to expect: kvm-hv, qemu-tcg (default for hptd: both); with "
-                      "--adapter also papr, kvm, qemu (default: what the adapter says)");
+  command
+      ->add_option("--profile", arguments->profiles,
+                   "Whose answers to expect: kvm-hv, qemu-tcg (default for hptd: both); with "
+                   "--adapter also papr, kvm, qemu (default: what the adapter says)")
+      ->allow_extra_args(false);
   command->add_option("--adapter", arguments->adapter,
                       "Run them on another implementation, through this program; a command line "
                       "for the shell");

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/hptctl/context.h"
 
 namespace papr::client::hptctl {
 namespace {
@@ -23,10 +24,28 @@ const char* OutcomeName(const CaseOutcome& outcome) {
   return outcome.skipped() ? "skipped" : "passed";
 }
 
+nlohmann::ordered_json AnswerJson(const CaseOutcome& outcome, const conformance::Answer& answer) {
+  const conformance::Step& step = outcome.test_case.steps[answer.step];
+  nlohmann::ordered_json json = {{"line", step.line}, {"step", step.text}};
+  if (answer.crashed) {
+    json["crashed"] = true;
+    return json;
+  }
+  nlohmann::ordered_json registers = nlohmann::ordered_json::array();
+  for (const uint64_t value : answer.result.registers) registers.push_back(Hex(value));
+  json["return_code"] = answer.result.return_code;
+  json["registers"] = std::move(registers);
+  return json;
+}
+
 nlohmann::ordered_json CaseJson(const CaseOutcome& outcome) {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
   for (const Failure& failure : outcome.report.failures) {
     failures.push_back({{"line", failure.line}, {"message", failure.message}});
+  }
+  nlohmann::ordered_json answers = nlohmann::ordered_json::array();
+  for (const conformance::Answer& answer : outcome.report.answers) {
+    answers.push_back(AnswerJson(outcome, answer));
   }
   nlohmann::ordered_json json = {{"file", outcome.file},
                                  {"line", outcome.test_case.line},
@@ -34,7 +53,8 @@ nlohmann::ordered_json CaseJson(const CaseOutcome& outcome) {
                                  {"outcome", OutcomeName(outcome)},
                                  {"seconds", outcome.seconds},
                                  {"failures", std::move(failures)},
-                                 {"defects", outcome.report.defects}};
+                                 {"defects", outcome.report.defects},
+                                 {"answers", std::move(answers)}};
   if (outcome.skipped()) json["skipped"] = outcome.report.skipped;
   return json;
 }

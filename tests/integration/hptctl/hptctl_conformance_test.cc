@@ -1,0 +1,133 @@
+// hptctl conformance, in the process, against a daemon and through an adapter.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/integration/hptctl/hptctl_fixture.h"
+
+namespace papr::client {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class HptctlConformanceTest : public HptctlTest {
+ protected:
+  // A file of this test, with `text` in it if it is not empty.
+  static std::string File(const std::string& name, const std::string& text) {
+    const std::string path = testing::TempDir() + "hptctl-conformance-" + name;
+    if (!text.empty()) std::ofstream(path) << text;
+    return path;
+  }
+  static std::string ReadAndRemove(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::filesystem::remove(path);
+    return text.str();
+  }
+};
+
+constexpr char kWrong[] =
+    "case it is wrong on <purpose>\n"
+    "  profiles kvm-hv papr\n"
+    "  H_ENTER 0 0 0x1f81 0xfff012\n"
+    "    -> H_PTEG_FULL r4=0x7\n"
+    "case it is right\n"
+    "  H_READ 0 0xffffffffffffffff\n"
+    "    -> H_PARAMETER\n";
+
+TEST_F(HptctlConformanceTest, TheBuiltInVectorsHoldInTheProcessAndAtADaemon) {
+  const auto local = RunJson({"conformance", "--target", "local"});
+  const auto remote = RunJson({"conformance"});
+  ASSERT_EQ(local["runs"].size(), 2u);
+  EXPECT_EQ(local["runs"][0]["column"], "kvm-hv");
+  EXPECT_EQ(local["runs"][1]["column"], "qemu-tcg");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_GT(local["runs"][i]["passed"], 150);
+    EXPECT_EQ(local["runs"][i]["failed"], 0);
+    EXPECT_EQ(local["runs"][i]["skipped"], 0);
+    EXPECT_EQ(remote["runs"][i]["passed"], local["runs"][i]["passed"]);
+  }
+  EXPECT_EQ(RunJson({"partition", "list"})["partitions"].size(), 0u) << "a run cleans up";
+}
+
+TEST_F(HptctlConformanceTest, WhatDiffersIsDecodedAndTheExitCodeIs1) {
+  const std::string script = File("wrong.hcalls", kWrong);
+  const std::string junit = File("wrong.xml", "");
+  const ProgramResult result =
+      Run({"conformance", "--profile", "kvm-hv", "--junit", junit, script});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("wrong.hcalls:1: it is wrong on <purpose> [kvm-hv]: failed"),
+                    HasSubstr("line 4: H_ENTER 0 0 0x1f81 0xfff012: expected H_PTEG_FULL (-6), got "
+                              "H_SUCCESS (0)"),
+                    HasSubstr("expected r4 0x7, got 0x0"),
+                    HasSubstr("kvm-hv: 1 cases passed, 1 failed, 0 skipped")));
+  EXPECT_THAT(ReadAndRemove(junit),
+              AllOf(HasSubstr("<testsuite name=\"kvm-hv\" tests=\"2\" failures=\"1\""),
+                    HasSubstr("name=\"it is wrong on &lt;purpose&gt;\""),
+                    HasSubstr("<failure message=\"line 4\">")));
+
+  const auto document = RunJson({"conformance", "--profile", "kvm-hv", script}, 1);
+  const auto& cases = document["runs"][0]["cases"];
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0]["outcome"], "failed");
+  EXPECT_EQ(cases[0]["failures"].size(), 2u);
+  EXPECT_EQ(cases[0]["answers"][0]["return_code"], 0);
+  EXPECT_EQ(cases[0]["answers"][0]["registers"][2], "0x1f81");
+  EXPECT_EQ(cases[1]["outcome"], "passed");
+  ReadAndRemove(script);
+}
+
+TEST_F(HptctlConformanceTest, AnAdapterSaysWhoseAnswersItGives) {
+  const std::string script = File("adapter.hcalls", kWrong);
+  const std::string adapter =
+      "while read -r verb rest; do case $verb in hello) echo 'ok papr box 9' ;; create) echo ok ;; "
+      "*) echo \"ok -4 ${rest#* }\" ;; esac; done";
+  const ProgramResult result = Run({"conformance", "--adapter", adapter, "--verbose", script});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("it is right [papr]: passed"),
+                                   HasSubstr("papr: 1 cases passed, 1 failed, 0 skipped")));
+  EXPECT_EQ(RunJson({"conformance", "--adapter", adapter, script}, 1)["target"], "box 9");
+  ReadAndRemove(script);
+}
+
+TEST_F(HptctlConformanceTest, AnAdapterThatEndsStopsTheRun) {
+  const ProgramResult result =
+      Run({"conformance", "--adapter", "read -r x; echo ok kvm box; read -r x"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.error, AllOf(HasSubstr("the adapter"), HasSubstr("the process is gone")));
+  EXPECT_EQ(Run({"conformance", "--adapter", "exec /does/not/exist"}).exit_code, 3);
+}
+
+TEST_F(HptctlConformanceTest, MistakesAreNamed) {
+  EXPECT_EQ(Run({"conformance", "--profile", "power"}).exit_code, 2);
+  const ProgramResult not_served = Run({"conformance", "--profile", "papr"});
+  EXPECT_EQ(not_served.exit_code, 2);
+  EXPECT_THAT(not_served.error, HasSubstr("hptd serves kvm-hv and qemu-tcg"));
+  const ProgramResult missing = Run({"conformance", "no-such.hcalls"});
+  EXPECT_EQ(missing.exit_code, 4);
+  EXPECT_THAT(missing.error, HasSubstr("no such file: no-such.hcalls"));
+  const std::string malformed = File("malformed.hcalls", "case x\n  H_NONE 1\n");
+  const ProgramResult result = Run({"conformance", malformed});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.error, HasSubstr("malformed.hcalls: line 2: 'H_NONE' is no step"));
+  EXPECT_THAT(result.output, IsEmpty());
+  ReadAndRemove(malformed);
+  const ProgramResult unwritable =
+      Run({"conformance", "--target", "local", "--junit", "/does/not/exist.xml"});
+  EXPECT_EQ(unwritable.exit_code, 4);
+  EXPECT_THAT(unwritable.error, HasSubstr("cannot write /does/not/exist.xml"));
+  const ProgramResult unreachable = Run({"conformance", "--target", "unix:/does/not/exist"});
+  EXPECT_EQ(unreachable.exit_code, 3);
+  EXPECT_THAT(unreachable.error, HasSubstr("/does/not/exist"));
+}
+
+}  // namespace
+}  // namespace papr::client
