@@ -21,24 +21,30 @@ int64_t CheckPermission(const PartitionConfig& config) {
 }
 
 // Copies the bolted entries of `old_table` to `new_table`, each to the group of its hash there and
-// the same slot. False: two of them want one place.
-bool MoveBolted(const PartitionConfig& config, const HashPageTable& old_table,
-                HashPageTable& new_table) {
+// the same slot. H_PTEG_FULL: two of them want one place. H_HARDWARE: one has a reserved segment
+// size, which only QEMU lets in.
+int64_t MoveBolted(const PartitionConfig& config, const HashPageTable& old_table,
+                   HashPageTable& new_table) {
   constexpr uint64_t kMoves = mmu::kVValid | mmu::kVBolted;
-  bool fits = true;
+  int64_t code = kHSuccess;
   old_table.ForEachTouchedRun([&](uint64_t first, uint64_t count) {
-    for (uint64_t ptex = first; fits && ptex < first + count; ++ptex) {
+    for (uint64_t ptex = first; code == kHSuccess && ptex < first + count; ++ptex) {
       if ((old_table.PeekV(ptex) & kMoves) != kMoves) continue;
       const mmu::Hpte hpte = old_table.Read(ptex);
+      if ((hpte.v & mmu::kVSegmentSizeReserved) != 0) {
+        code = kHHardware;
+        break;
+      }
       const auto sizes = config.page_sizes.Decode(hpte.v, hpte.r);
       const int base = sizes.has_value() ? sizes->base : mmu::k4K;
       uint64_t hash = mmu::RehashHash(hpte, ptex, base, old_table.hash_mask());
       if ((hpte.v & mmu::kVSecondary) != 0) hash = ~hash;
       const uint64_t slot = ptex % mmu::kHptesPerPteg;
-      fits = new_table.InsertAt(((hash & new_table.hash_mask()) << mmu::kPtegShift) + slot, hpte);
+      const uint64_t target = ((hash & new_table.hash_mask()) << mmu::kPtegShift) + slot;
+      if (!new_table.InsertAt(target, hpte)) code = kHPtegFull;
     }
   });
-  return fits;
+  return code;
 }
 
 }  // namespace
@@ -83,7 +89,8 @@ Outcome ResizeHptCommit(Partition& partition, Registers& registers) {
   // From here on nothing stays pending, whatever comes of it.
   std::unique_ptr<HashPageTable> table = resize.Take();
   if (table == nullptr) return {pending.return_code};
-  if (!MoveBolted(config, partition.table(), *table)) return {kHPtegFull};
+  const int64_t code = MoveBolted(config, partition.table(), *table);
+  if (code != kHSuccess) return {code};
   partition.ReplaceTable(std::move(table));
   return {kHSuccess};
 }

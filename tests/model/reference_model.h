@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <variant>
 
 #include "hcall/abi.h"
 #include "hcall/partition.h"
@@ -109,9 +110,9 @@ class ReferenceModel {
   std::optional<uint64_t> Find(uint64_t hash, uint64_t avpn) const;
 
   using Entries = std::unordered_map<uint64_t, Entry>;
-  // The bolted entries where they stand in a table of 2^new_order bytes; nothing if two need one
-  // slot.
-  std::optional<Entries> Rehash(int new_order) const;
+  // The bolted entries where they stand in a table of 2^new_order bytes; the error if two need one
+  // slot or one cannot be placed.
+  std::variant<Entries, hcall::ReturnCode> Rehash(int new_order) const;
 
   struct Pending {
     int order = 0;

@@ -55,17 +55,19 @@ bool ReferenceModel::FinishResizePreparation(int order, int64_t return_code) {
   return true;
 }
 
-std::optional<ReferenceModel::Entries> ReferenceModel::Rehash(int new_order) const {
+std::variant<ReferenceModel::Entries, hcall::ReturnCode> ReferenceModel::Rehash(
+    int new_order) const {
   const uint64_t new_mask = (uint64_t{1} << (new_order - 7)) - 1;
   const std::map<uint64_t, Entry> in_index_order(entries_.begin(), entries_.end());
   Entries rehashed;
   for (const auto& [ptex, entry] : in_index_order) {
     if ((entry.v & kPresent) == 0 || (entry.v & kBolted) == 0) continue;
+    if ((entry.v & kSegmentSizeReserved) != 0) return hcall::kHHardware;
     const mmu::PageSizes sizes = *DecodePageSizes(config_.page_sizes, entry.v, entry.r);
     const VirtualPage page = RecoverPage(entry.v, sizes.base, ptex, group_mask());
     const bool secondary = (entry.v & kSecondary) != 0;
     const uint64_t target = GroupStart(HashOf(page), secondary, new_mask) + ptex % kSlots;
-    if (!rehashed.emplace(target, entry).second) return std::nullopt;
+    if (!rehashed.emplace(target, entry).second) return hcall::kHPtegFull;
   }
   return rehashed;
 }
@@ -83,9 +85,9 @@ hcall::HcallResult ReferenceModel::ResizeCommit(const Registers& in) {
   const Pending pending = *pending_;
   pending_.reset();
   if (pending.return_code != hcall::kHSuccess) return NoOutputs(in, pending.return_code);
-  std::optional<Entries> rehashed = Rehash(pending.order);
-  if (!rehashed) return NoOutputs(in, hcall::kHPtegFull);
-  entries_ = *std::move(rehashed);
+  std::variant<Entries, hcall::ReturnCode> rehashed = Rehash(pending.order);
+  if (const auto* error = std::get_if<hcall::ReturnCode>(&rehashed)) return NoOutputs(in, *error);
+  entries_ = std::get<Entries>(std::move(rehashed));
   order_ = pending.order;
   ground_ = Entry{};  // In QEMU too: only a table made at reset starts dirty.
   return NoOutputs(in, hcall::kHSuccess);
