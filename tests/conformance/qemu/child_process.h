@@ -24,7 +24,7 @@ namespace papr::conformance {
 class ChildProcess {
  public:
   // Starts `arguments`[0], looked up in PATH. The child inherits the descriptors `inherited` under
-  // their numbers. NOT_FOUND: no such program. INTERNAL: the system refuses.
+  // their numbers. INTERNAL: the system refuses. If there is no such program, the child ends.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
       const std::vector<std::string>& arguments, std::span<const int> inherited);
   // Kills the child and waits for its end.

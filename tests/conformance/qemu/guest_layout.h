@@ -44,8 +44,8 @@
 // Answer, R3: the first return code that is not H_SUCCESS, or 0.
 #define OPERATION_READ_TABLE 3
 
-// H_ENTER with H_EXACT of the words R5 and R6, then H_REMOVE, on each of R4 entries from entry R3
-// on. Answer, R3: as for OPERATION_READ_TABLE.
+// H_ENTER with H_EXACT of the words R5 and R6 to four entries, then H_BULK_REMOVE of them, R4 times
+// from entry R3 on. Answer, R3: as for OPERATION_READ_TABLE.
 #define OPERATION_AGE_TABLE 4
 
 #ifndef __ASSEMBLER__

@@ -57,7 +57,7 @@ absl::Status MailboxClient::AwaitWord(uint64_t* word, uint64_t value, Check chec
   for (int i = 0; i < kSpins; ++i) {
     if (LoadAcquire(word) == value) return absl::OkStatus();
   }
-  constexpr auto kYieldFor = std::chrono::microseconds(500);
+  constexpr auto kYieldFor = std::chrono::microseconds(50);
   const auto start = steady_clock::now();
   while (steady_clock::now() - start < kYieldFor) {
     if (LoadAcquire(word) == value) return absl::OkStatus();
@@ -66,7 +66,7 @@ absl::Status MailboxClient::AwaitWord(uint64_t* word, uint64_t value, Check chec
   while (steady_clock::now() - start < patience_) {
     if (LoadAcquire(word) == value) return absl::OkStatus();
     if (const absl::Status status = check(); !status.ok()) return status;
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   return absl::DeadlineExceededError("the guest program does not answer");
 }

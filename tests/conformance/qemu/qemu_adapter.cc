@@ -6,15 +6,27 @@
 #include "client/conformance/adapter_server.h"
 #include "tests/conformance/qemu/qemu_machine.h"
 #include "tests/conformance/qemu/qemu_pool.h"
+#include "tests/conformance/qemu/qemu_program.h"
 
-int main() {
-  using papr::conformance::QemuMachine;
-  papr::conformance::QemuPool pool;
-  papr::conformance::ServeAdapter(
-      {papr::conformance::Column::kQemu, "QEMU, pseries machine without KVM"},
-      [&pool](const papr::hcall::PartitionConfig& config) {
-        return QemuMachine::Create(&pool, config);
-      },
-      std::cin, std::cout);
+namespace papr::conformance {
+namespace {
+
+int Main() {
+  const absl::StatusOr<std::string> version = QemuVersion();
+  if (!version.ok()) {
+    std::cerr << "qemu_adapter: " << version.status().message() << "\n";
+    return 1;
+  }
+  QemuPool pool;
+  const auto make_machine = [&pool](const hcall::PartitionConfig& config) {
+    return QemuMachine::Create(&pool, config);
+  };
+  ServeAdapter({Column::kQemu, "QEMU " + *version + ", pseries machine without KVM"}, make_machine,
+               std::cin, std::cout);
   return 0;
 }
+
+}  // namespace
+}  // namespace papr::conformance
+
+int main() { return papr::conformance::Main(); }

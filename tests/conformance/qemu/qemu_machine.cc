@@ -162,7 +162,7 @@ absl::Status QemuMachine::MakeFreshTable(int order) {
   if (const absl::Status status = Resize(order); !status.ok()) return status;
   // Any page of RAM does.
   const uint64_t entries = uint64_t{1} << (order - 4);
-  const GuestRegisters range = {0, entries, mmu::kVValid, mmu::kRCoherent};
+  const GuestRegisters range = {0, entries / 4, mmu::kVValid, mmu::kRCoherent};
   const auto answer = process_->Call(OPERATION_AGE_TABLE, range);
   if (!answer.ok()) return answer.status();
   if ((*answer)[0] == 0) return absl::OkStatus();

@@ -6,24 +6,19 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/conformance/qemu/qemu_program.h"
 
 namespace papr::conformance {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kPatienceAtEnd = std::chrono::seconds(2);
-
-std::string Program() {
-  const char* program = std::getenv("HPTD_QEMU");
-  return program == nullptr ? "qemu-system-ppc64" : program;
-}
 
 std::vector<std::string> CommandLine(const QemuSettings& settings, int ram) {
   // The capabilities that are switched off are those that TCG would warn of.
@@ -35,14 +30,14 @@ std::vector<std::string> CommandLine(const QemuSettings& settings, int ram) {
   const std::string memory =
       absl::StrCat("memory-backend-file,id=ram,share=on,size=", settings.ram_bytes,
                    ",mem-path=/proc/self/fd/", ram);
-  return {Program(),   "-machine",    machine,
-          "-cpu",      "power8",      "-smp",
-          "1",         "-m",          absl::StrCat(settings.ram_bytes >> 20, "M"),
-          "-object",   memory,        "-bios",
-          GUEST_IMAGE, "-S",          "-qmp",
-          "stdio",     "-nodefaults", "-display",
-          "none",      "-serial",     "none",
-          "-net",      "none",        "-no-user-config"};
+  return {QemuProgram(), "-machine",    machine,
+          "-cpu",        "power8",      "-smp",
+          "1",           "-m",          absl::StrCat(settings.ram_bytes >> 20, "M"),
+          "-object",     memory,        "-bios",
+          GUEST_IMAGE,   "-S",          "-qmp",
+          "stdio",       "-nodefaults", "-display",
+          "none",        "-serial",     "none",
+          "-net",        "none",        "-no-user-config"};
 }
 
 absl::Status SystemError(const char* what) {
