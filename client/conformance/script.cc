@@ -142,6 +142,7 @@ class Parser {
     if (verb == "case") return BeginCase(line);
     if (verb == "fixture") return SetFixture(line);
     if (verb == "profiles") return SetProfiles(line);
+    if (verb == "without") return TakeAway(line);
     if (open_ && !active()) return absl::OkStatus();
     if (verb == "let") return Let(line);
     if (verb == "defect") return DeclareDefect(line);
@@ -231,6 +232,17 @@ class Parser {
     return absl::OkStatus();
   }
 
+  absl::Status TakeAway(const Line& line) {
+    for (size_t i = 1; i < line.words.size(); ++i) {
+      const std::optional<Column> column = ColumnByName(line.words[i]);
+      if (!open_ || !column || IsProfile(*column)) {
+        return Error(line.number, "expected, in a case: without IMPLEMENTATION...");
+      }
+      if (*column == column_) case_profiles_.clear();
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Let(const Line& line) {
     if (line.words.size() != 4 || line.words[2] != "=") {
       return Error(line.number, "expected: let NAME = VALUE");
@@ -266,6 +278,8 @@ class Parser {
     if (line.own && !own_results_) call->expectations.clear();
     if (own_results_ && !line.own) return absl::OkStatus();
     own_results_ = line.own;
+    // What becomes of registers that a call has no use for is not the standard's business.
+    if (column_ == Column::kPapr) expectation->rest_same = false;
     const absl::Status status = CheckDefect(line, expectation->defect);
     call->expectations.push_back(*std::move(expectation));
     return status;

@@ -1,9 +1,7 @@
-// Runs every script of tests/conformance/vectors, each case in each of its profiles as a test of
-// its own, against the hypervisor that HPTD_TARGET names: "local" (the default) or the address of a
-// daemon.
+// Runs every script of tests/conformance/vectors in this process, each case in each of hptd's profiles
+// as a test of its own.
 
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,11 +18,6 @@
 namespace papr::conformance {
 namespace {
 
-std::string Target() {
-  const char* target = std::getenv("HPTD_TARGET");
-  return target == nullptr || *target == '\0' ? "local" : target;
-}
-
 class VectorTest : public testing::Test {
  public:
   VectorTest(std::string file, Case test_case)
@@ -32,7 +25,7 @@ class VectorTest : public testing::Test {
 
   void TestBody() override {
     const CaseReport report = RunCase(test_case_, [](const Case& each) {
-      return client::CreateMachine(Target(), "vector", each.config);
+      return client::CreateMachine(client::kLocalTarget, "vector", each.config);
     });
     for (const Failure& failure : report.failures) {
       ADD_FAILURE_AT(file_.c_str(), failure.line) << failure.message;

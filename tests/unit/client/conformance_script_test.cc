@@ -127,6 +127,18 @@ TEST(Script, AnImplementationHasItsProfilesResultsUnlessItHasItsOwn) {
   EXPECT_THAT(Cases(kExample, Column::kQemu), SizeIs(2));
 }
 
+TEST(Script, ACaseMayBeWithoutAnImplementation) {
+  constexpr char kText[] = "case a\n without kvm\n H_READ 0 0\n -> 0 rest=same\n";
+  EXPECT_THAT(Cases(kText, Column::kKvm), IsEmpty());
+  EXPECT_THAT(Cases(kText, Column::kQemu), SizeIs(1));
+  const std::vector<Case> kvm_hv = Cases(kText, Column::kKvmHv);
+  ASSERT_THAT(kvm_hv, SizeIs(1));
+  EXPECT_TRUE(std::get<CallStep>(kvm_hv[0].steps[0].action).expectations[0].rest_same);
+  const std::vector<Case> papr = Cases(kText, Column::kPapr);
+  ASSERT_THAT(papr, SizeIs(1));
+  EXPECT_FALSE(std::get<CallStep>(papr[0].steps[0].action).expectations[0].rest_same);
+}
+
 TEST(Script, PagesNameTheWordsMadeOfTheirFields) {
   const std::vector<Case> cases = Cases(R"(
 page E 1T 64K vsid=0x408a66 ea=0xc000000012345678 ra=0x12345678
@@ -183,6 +195,8 @@ TEST(Script, MalformedLinesAreNamed) {
       {"page A vsid=1 ea=0 ra=0 pp=8", "line 1: 'pp=8' is too large"},
       {"page A vsid=1 ea=0 ra=0 x=8", "line 1: a page has no field 'x=8'"},
       {"power: let X = 1", "line 1: 'power:' outside a case"},
+      {"case a\n without kvm-hv", "line 2: expected, in a case: without IMPLEMENTATION"},
+      {"without kvm", "line 1: expected, in a case: without IMPLEMENTATION"},
       {"fixture order=17\ncase a\n reset", "line 2: order"},
   };
   for (const auto& [text, message] : kBad) {

@@ -49,30 +49,52 @@ TEST(Abi, OpcodeByNameTakesShortAndLowerCaseForms) {
   }
 }
 
-TEST(Abi, ReturnCodeNames) {
-  const std::pair<int64_t, const char*> kCodes[] = {{0, "H_SUCCESS"},
-                                                    {1, "H_BUSY"},
-                                                    {2, "H_CLOSED"},
-                                                    {3, "H_NOT_AVAILABLE"},
-                                                    {5, "H_PARTIAL"},
-                                                    {18, "H_CONTINUE"},
-                                                    {9900, "H_LONG_BUSY_ORDER_1_MSEC"},
-                                                    {9901, "H_LONG_BUSY_ORDER_10_MSEC"},
-                                                    {9902, "H_LONG_BUSY_ORDER_100_MSEC"},
-                                                    {9903, "H_LONG_BUSY_ORDER_1_SEC"},
-                                                    {9904, "H_LONG_BUSY_ORDER_10_SEC"},
-                                                    {9905, "H_LONG_BUSY_ORDER_100_SEC"},
-                                                    {-1, "H_HARDWARE"},
-                                                    {-2, "H_FUNCTION"},
-                                                    {-3, "H_PRIVILEGE"},
-                                                    {-4, "H_PARAMETER"},
-                                                    {-6, "H_PTEG_FULL"},
-                                                    {-7, "H_NOT_FOUND"},
-                                                    {-9, "H_NO_MEM"},
-                                                    {-10, "H_AUTHORITY"},
-                                                    {-16, "H_RESOURCE"},
-                                                    {-64, "H_TOO_BIG"}};
-  for (const auto& [code, name] : kCodes) EXPECT_EQ(ReturnCodeName(code), name);
+TEST(Abi, ReturnCodes) {
+  struct ReturnCodeCase {
+    ReturnCode code;
+    int64_t number;
+    const char* name;
+  };
+  const ReturnCodeCase kCodes[] = {
+      {kHSuccess, 0, "H_SUCCESS"},
+      {kHBusy, 1, "H_BUSY"},
+      {kHClosed, 2, "H_CLOSED"},
+      {kHNotAvailable, 3, "H_NOT_AVAILABLE"},
+      {kHConstrained, 4, "H_CONSTRAINED"},
+      {kHPartial, 5, "H_PARTIAL"},
+      {kHInProgress, 14, "H_IN_PROGRESS"},
+      {kHPageRegistered, 15, "H_PAGE_REGISTERED"},
+      {kHPartialStore, 16, "H_PARTIAL_STORE"},
+      {kHPending, 17, "H_PENDING"},
+      {kHContinue, 18, "H_CONTINUE"},
+      {kHLongBusyOrder1Msec, 9900, "H_LONG_BUSY_ORDER_1_MSEC"},
+      {kHLongBusyOrder10Msec, 9901, "H_LONG_BUSY_ORDER_10_MSEC"},
+      {kHLongBusyOrder100Msec, 9902, "H_LONG_BUSY_ORDER_100_MSEC"},
+      {kHLongBusyOrder1Sec, 9903, "H_LONG_BUSY_ORDER_1_SEC"},
+      {kHLongBusyOrder10Sec, 9904, "H_LONG_BUSY_ORDER_10_SEC"},
+      {kHLongBusyOrder100Sec, 9905, "H_LONG_BUSY_ORDER_100_SEC"},
+      {kHHardware, -1, "H_HARDWARE"},
+      {kHFunction, -2, "H_FUNCTION"},
+      {kHPrivilege, -3, "H_PRIVILEGE"},
+      {kHParameter, -4, "H_PARAMETER"},
+      {kHPtegFull, -6, "H_PTEG_FULL"},
+      {kHNotFound, -7, "H_NOT_FOUND"},
+      {kHNoMem, -9, "H_NO_MEM"},
+      {kHAuthority, -10, "H_AUTHORITY"},
+      {kHPermission, -11, "H_PERMISSION"},
+      {kHResource, -16, "H_RESOURCE"},
+      {kHRescinded, -46, "H_RESCINDED"},
+      {kHAborted, -54, "H_ABORTED"},
+      {kHP2, -55, "H_P2"},
+      {kHP3, -56, "H_P3"},
+      {kHP4, -57, "H_P4"},
+      {kHP5, -58, "H_P5"},
+      {kHTooBig, -64, "H_TOO_BIG"},
+  };
+  for (const auto& [code, number, name] : kCodes) {
+    EXPECT_EQ(code, number) << name;
+    EXPECT_EQ(ReturnCodeName(number), name);
+  }
   EXPECT_EQ(ReturnCodeName(-5), "-5");
   EXPECT_EQ(ReturnCodeName(123456), "123456");
 }

@@ -1,0 +1,38 @@
+// What a column tells of one step of a case, and whether two columns disagree.
+
+#ifndef TESTS_CONFORMANCE_DIFFERENCES_TOLD_H_
+#define TESTS_CONFORMANCE_DIFFERENCES_TOLD_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "client/conformance/runner.h"
+#include "client/conformance/script.h"
+
+namespace papr::conformance {
+
+struct Told {
+  bool open = false;   // nothing is promised
+  bool crash = false;  // the implementation does not survive
+  std::set<int64_t> codes;
+  std::map<int, std::set<uint64_t>> registers;  // R4 is 0; only those that matter
+  std::set<int> same;                           // those of them that only must keep the argument
+  uint64_t ignored = 0;  // bits that are not compared: QEMU's software bit, where it is no point
+  std::string text;      // "H_SUCCESS r4=0x1f81"; "open"; "crash"
+};
+
+// Nothing: the step expects nothing. An "expect entry" tells of R4 and R5, a count of R4.
+std::optional<Told> Tell(const Step& step);
+
+// True if no answer satisfies both.
+bool Disagree(const Told& a, const Told& b);
+
+// An answer to `step` in the words of Told::text, with the registers that `told` names.
+std::string AnswerText(const Step& step, const Told& told, const Answer& answer);
+
+}  // namespace papr::conformance
+
+#endif  // TESTS_CONFORMANCE_DIFFERENCES_TOLD_H_
