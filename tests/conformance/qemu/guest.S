@@ -20,18 +20,18 @@
         addi    \register, \register, \label - _start
         .endm
 
-        // All ten registers from or to the mailbox.
-        .macro  each_register instruction, offset
-        \instruction 3, \offset + 0x00(31)
-        \instruction 4, \offset + 0x08(31)
-        \instruction 5, \offset + 0x10(31)
-        \instruction 6, \offset + 0x18(31)
-        \instruction 7, \offset + 0x20(31)
-        \instruction 8, \offset + 0x28(31)
-        \instruction 9, \offset + 0x30(31)
-        \instruction 10, \offset + 0x38(31)
-        \instruction 11, \offset + 0x40(31)
-        \instruction 12, \offset + 0x48(31)
+        // All ten registers from or to `base`.
+        .macro  each_register instruction, offset, base = 31
+        \instruction 3, \offset + 0x00(\base)
+        \instruction 4, \offset + 0x08(\base)
+        \instruction 5, \offset + 0x10(\base)
+        \instruction 6, \offset + 0x18(\base)
+        \instruction 7, \offset + 0x20(\base)
+        \instruction 8, \offset + 0x28(\base)
+        \instruction 9, \offset + 0x30(\base)
+        \instruction 10, \offset + 0x38(\base)
+        \instruction 11, \offset + 0x40(\base)
+        \instruction 12, \offset + 0x48(\base)
         .endm
 
         .globl  _start
@@ -93,6 +93,8 @@ serve:
         beq     read_table
         cmpldi  3, OPERATION_AGE_TABLE
         beq     age_table
+        cmpldi  3, OPERATION_BATCH
+        beq     batch
 
 answer:
         lwsync
@@ -192,7 +194,7 @@ after_access:
         each_register std, MAILBOX_ANSWER_REGISTERS
         b       answer
 
-// R3 first entry, R4 how often. R20 entry, R21 calls left, R22 where to, R23 the first error.
+// R3 first entry, R4 how often. R20 entry, R21 calls left, R22 where to, R23 the answer.
 read_table:
         ld      20, MAILBOX_REQUEST_REGISTERS(31)
         ld      21, MAILBOX_REQUEST_REGISTERS + 8(31)
@@ -257,6 +259,26 @@ age_table:
         addi    20, 20, 4
         subi    21, 21, 1
         b       1b
+
+// R3 how many, R4 whether to stop at an error. R20 the next, R21 how many are left, R22 the flag.
+batch:
+        load32  20, GUEST_BUFFER
+        ld      21, MAILBOX_REQUEST_REGISTERS(31)
+        ld      22, MAILBOX_REQUEST_REGISTERS + 8(31)
+        li      23, 0
+1:      cmpldi  21, 0
+        beq     loop_done
+        each_register ld, 0, 20
+        sc      1
+        each_register std, 0, 20
+        addi    20, 20, BATCH_HCALL_BYTES
+        addi    23, 23, 1
+        subi    21, 21, 1
+        cmpdi   3, 0
+        beq     1b
+        cmpldi  22, 0
+        beq     1b
+        b       loop_done
 
 loop_failed:
         mr      23, 3

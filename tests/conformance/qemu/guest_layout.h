@@ -48,6 +48,12 @@
 // from entry R3 on. Answer, R3: as for OPERATION_READ_TABLE.
 #define OPERATION_AGE_TABLE 4
 
+// R3 hcalls, one after the other, whose R3 to R12 stand in GUEST_BUFFER, and are replaced by what
+// each left in them. R4 not 0: stop after the first that does not return H_SUCCESS.
+// Answer, R3: how many ran.
+#define OPERATION_BATCH 5
+#define BATCH_HCALL_BYTES 80
+
 #ifndef __ASSEMBLER__
 
 #include <array>

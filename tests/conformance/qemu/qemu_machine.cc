@@ -32,16 +32,8 @@ class QemuHypervisor : public client::Hypervisor {
 
   absl::Status HcallBatch(std::span<const HcallRequest> requests, hcall::BatchMode mode,
                           std::vector<HcallResult>* results) override {
-    results->clear();
-    for (const HcallRequest& request : requests) {
-      const auto result = Hcall(request);
-      if (!result.ok()) return result.status();
-      results->push_back(*result);
-      if (mode == hcall::BatchMode::kStopAtFirstError && result->return_code != hcall::kHSuccess) {
-        break;
-      }
-    }
-    return absl::OkStatus();
+    ++round_trips_;
+    return machine_->HcallBatch(requests, mode, results);
   }
 
   uint64_t round_trips() const override { return round_trips_; }
@@ -67,6 +59,19 @@ int OutputCount(const HcallRequest& request, int64_t return_code) {
     default:
       return 0;
   }
+}
+
+GuestRegisters RegistersOf(const HcallRequest& request) {
+  GuestRegisters registers;
+  registers[0] = request.opcode;
+  std::copy(request.registers.begin(), request.registers.end(), registers.begin() + 1);
+  return registers;
+}
+
+// To the guest's byte order, or from it.
+GuestRegisters BigEndian(GuestRegisters registers) {
+  for (uint64_t& value : registers) value = htobe64(value);
+  return registers;
 }
 
 }  // namespace
@@ -107,17 +112,46 @@ absl::StatusOr<HcallResult> QemuMachine::Hcall(const HcallRequest& request) {
   if (request.problem_state) {
     return absl::UnimplementedError("an hcall of a caller in problem state");
   }
-  GuestRegisters registers;
-  registers[0] = request.opcode;
-  std::copy(request.registers.begin(), request.registers.end(), registers.begin() + 1);
-  const auto answer = process_->Call(OPERATION_HCALL, registers);
+  const auto answer = process_->Call(OPERATION_HCALL, RegistersOf(request));
   if (!answer.ok()) return answer.status();
+  return ResultOf(request, *answer);
+}
+
+HcallResult QemuMachine::ResultOf(const HcallRequest& request, const GuestRegisters& registers) {
   HcallResult result;
-  result.return_code = static_cast<int64_t>((*answer)[0]);
+  result.return_code = static_cast<int64_t>(registers[0]);
   result.output_count = OutputCount(request, result.return_code);
-  std::copy(answer->begin() + 1, answer->end(), result.registers.begin());
+  std::copy(registers.begin() + 1, registers.end(), result.registers.begin());
   FollowResize(request, result.return_code);
   return result;
+}
+
+absl::Status QemuMachine::HcallBatch(std::span<const HcallRequest> requests, hcall::BatchMode mode,
+                                     std::vector<HcallResult>* results) {
+  constexpr size_t kInBuffer = kGuestBufferBytes / BATCH_HCALL_BYTES;
+  static_assert(sizeof(GuestRegisters) == BATCH_HCALL_BYTES);
+  const bool stop = mode == hcall::BatchMode::kStopAtFirstError;
+  results->clear();
+  for (const HcallRequest& request : requests) {
+    if (request.problem_state) {
+      return absl::UnimplementedError("an hcall of a caller in problem state");
+    }
+  }
+  const std::span<GuestRegisters> buffer(
+      reinterpret_cast<GuestRegisters*>(ram().data() + GUEST_BUFFER), kInBuffer);
+  while (!requests.empty()) {
+    const auto some = requests.first(std::min(requests.size(), kInBuffer));
+    requests = requests.subspan(some.size());
+    for (size_t i = 0; i < some.size(); ++i) buffer[i] = BigEndian(RegistersOf(some[i]));
+    const auto answer = process_->Call(OPERATION_BATCH, {some.size(), uint64_t{stop}});
+    if (!answer.ok()) return answer.status();
+    const size_t ran = std::min<size_t>((*answer)[0], some.size());
+    for (size_t i = 0; i < ran; ++i) {
+      results->push_back(ResultOf(some[i], BigEndian(buffer[i])));
+    }
+    if (stop && results->back().return_code != hcall::kHSuccess) break;
+  }
+  return absl::OkStatus();
 }
 
 void QemuMachine::FollowResize(const HcallRequest& request, int64_t return_code) {

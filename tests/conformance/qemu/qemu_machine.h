@@ -69,6 +69,9 @@ class QemuMachine : public client::Machine {
   absl::StatusOr<hcall::DeviceTree> GetDeviceTree() override;                 // UNIMPLEMENTED
 
   absl::StatusOr<hcall::HcallResult> Hcall(const hcall::HcallRequest& request);
+  // As client::Hypervisor::HcallBatch(), in as few requests to the guest program as they fit into.
+  absl::Status HcallBatch(std::span<const hcall::HcallRequest> requests, hcall::BatchMode mode,
+                          std::vector<hcall::HcallResult>* results);
   // All entries, as H_READ gives them.
   absl::StatusOr<std::vector<mmu::Hpte>> ReadTable();
   absl::StatusOr<AccessResult> Access(const GuestAccess& access);
@@ -89,6 +92,8 @@ class QemuMachine : public client::Machine {
   absl::Status Resize(int order);
   absl::Status SetReferenceChange(const hcall::ReferenceChange& update);
   absl::StatusOr<mmu::Hpte> ReadEntry(uint64_t ptex);
+  // What `registers`, R3 to R12 after a call, say.
+  hcall::HcallResult ResultOf(const hcall::HcallRequest& request, const GuestRegisters& registers);
   void FollowResize(const hcall::HcallRequest& request, int64_t return_code);
 
   QemuPool* const pool_;

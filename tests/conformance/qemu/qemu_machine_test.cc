@@ -325,6 +325,30 @@ TEST_F(QemuMachineTest, SaysWhatQemuCannotBe) {
   EXPECT_TRUE(absl::IsUnimplemented(machine->GetDeviceTree().status()));
 }
 
+TEST_F(QemuMachineTest, RunsBatches) {
+  auto machine = Make(kOrder18);
+  ASSERT_NE(machine, nullptr);
+  auto guest = machine->MakeHypervisor();
+  std::vector<hcall::HcallRequest> requests;
+  for (uint64_t i = 0; i < 20'000; ++i) {  // more than fit into one request to the guest program
+    requests.push_back(MakeHcall(hcall::kHRead, {0, i, i + 1, i + 2}));
+  }
+  std::vector<HcallResult> results;
+  ASSERT_EQ(guest->HcallBatch(requests, hcall::BatchMode::kAll, &results), absl::OkStatus());
+  ASSERT_EQ(results.size(), requests.size());
+  EXPECT_EQ(results[0x3fff].return_code, hcall::kHSuccess);
+  EXPECT_EQ(results[0x3fff].registers, (hcall::Registers{kSoftware, 0, 0x4000, 0x4001}));
+  EXPECT_EQ(results[0x4000].return_code, hcall::kHParameter);
+  EXPECT_EQ(results[0x4000].registers, requests[0x4000].registers);
+
+  ASSERT_EQ(guest->HcallBatch(requests, hcall::BatchMode::kStopAtFirstError, &results),
+            absl::OkStatus());
+  EXPECT_EQ(results.size(), 0x4001);
+  requests.resize(2);
+  requests[1].problem_state = true;
+  EXPECT_TRUE(absl::IsUnimplemented(guest->HcallBatch(requests, hcall::BatchMode::kAll, &results)));
+}
+
 TEST_F(QemuMachineTest, AnHcallTakesFewMicroseconds) {
   auto machine = Make(kOrder18);
   ASSERT_NE(machine, nullptr);
