@@ -72,7 +72,9 @@ class Parser {
 
  private:
   // Does the open case exist in this column?
-  bool active() const { return case_profiles_.contains(ProfileOf(column_)); }
+  bool active() const {
+    return case_profiles_.contains(ProfileOf(column_)) && !case_without_.contains(column_);
+  }
 
   absl::Status Error(int line, const absl::Status& status) {
     return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", status.message()));
@@ -175,6 +177,7 @@ class Parser {
     open_->name = absl::StrJoin(line.words.begin() + 1, line.words.end(), " ");
     case_fixture_ = file_fixture_;
     case_profiles_ = file_profiles_;
+    case_without_ = file_without_;
     file_names_ = names_;
     return absl::OkStatus();
   }
@@ -235,10 +238,10 @@ class Parser {
   absl::Status TakeAway(const Line& line) {
     for (size_t i = 1; i < line.words.size(); ++i) {
       const std::optional<Column> column = ColumnByName(line.words[i]);
-      if (!open_ || !column || IsProfile(*column)) {
-        return Error(line.number, "expected, in a case: without IMPLEMENTATION...");
+      if (!column || IsProfile(*column)) {
+        return Error(line.number, absl::StrCat("no implementation '", line.words[i], "'"));
       }
-      if (*column == column_) case_profiles_.clear();
+      (open_ ? case_without_ : file_without_).insert(*column);
     }
     return absl::OkStatus();
   }
@@ -293,6 +296,8 @@ class Parser {
   std::string case_fixture_;
   std::set<Column> file_profiles_ = {Column::kPapr, Column::kKvmHv, Column::kQemuTcg};
   std::set<Column> case_profiles_;
+  std::set<Column> file_without_;
+  std::set<Column> case_without_;
   std::optional<Case> open_;
   bool own_results_ = false;  // of the last step: they are the implementation's
   Script script_;
