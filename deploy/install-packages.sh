@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# Installs those packages of deploy/packages.txt that are missing. With none missing it returns at
-# once and asks no package mirror.
+# install-packages.sh [--without PACKAGE]...: installs those packages of deploy/packages.txt that are
+# missing. With none missing it returns at once and asks no package mirror.
 set -euo pipefail
 list=$(dirname "${BASH_SOURCE[0]}")/packages.txt
+
+declare -A without=()
+while (($#)); do
+  [[ $1 == --without && $# -ge 2 ]] || { sed -n 's/^# \(install-packages.sh .*\):.*/Usage: \1/p' "$0" >&2; exit 2; }
+  without[$2]=yes
+  shift 2
+done
 
 say() { printf 'install-packages: %s\n' "$*"; }
 
@@ -17,6 +24,7 @@ missing=()
 while read -r package condition command; do
   [[ -z $package || $package == '#'* ]] && continue
   [[ $condition == unless ]] && command -v "$command" >/dev/null && continue
+  [[ ${without[$package]-} ]] && continue
   installed "$package" || missing+=("$package")
 done <"$list"
 

@@ -7,9 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'EOF'
-Usage: tests/run.sh [--preset NAME]... [--label REGEX]
+Usage: tests/run.sh [--preset NAME]... [--label REGEX] [--no-qemu]
   --preset NAME   only this build: release, asan, tsan or dev; may be repeated (default: the first three)
-  --label REGEX   only tests with such a label, for example style, bench, slow
+  --label REGEX   only tests with such a label, for example style, bench, slow, qemu
+  --no-qemu       do without QEMU: neither install it nor compare with it
 EOF
 }
 
@@ -17,10 +18,17 @@ say() { printf '\n== %s\n' "$*"; }
 
 presets=()
 select=()
+qemu=ON
+without=()
 while (($#)); do
   case $1 in
     --preset) presets+=("${2:?--preset needs a name}"); shift 2 ;;
     --label) select=(-L "${2:?--label needs a regular expression}"); shift 2 ;;
+    --no-qemu)
+      qemu=OFF
+      without=(--without qemu-system-ppc --without binutils-powerpc64-linux-gnu)
+      shift
+      ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
@@ -28,11 +36,15 @@ done
 ((${#presets[@]})) || presets=(release asan tsan)
 
 say "packages of deploy/packages.txt"
-deploy/install-packages.sh
+if ! deploy/install-packages.sh "${without[@]}"; then
+  echo "tests/run.sh: not all packages could be installed, see above. If it is only QEMU that cannot" \
+    "be had here, --no-qemu tests without it." >&2
+  exit 1
+fi
 
 for preset in "${presets[@]}"; do
   say "build, preset $preset"
-  cmake --preset "$preset"
+  cmake --preset "$preset" -DHPTD_TEST_QEMU="$qemu"
   cmake --build --preset "$preset" -- -j "$(nproc)"
 done
 
