@@ -76,11 +76,13 @@ std::string Differential::RunRandom(DifferentialRun& run, const hcall::Partition
                                     uint64_t seed, uint64_t hcalls, DifferentialSteps& steps) {
   ComparableHcalls generator(seed, config);
   for (uint64_t made = 0; made < hcalls;) {
-    const DifferentialStep step = generator.Next(run.state());
-    steps.push_back(step);
-    if (std::holds_alternative<hcall::HcallRequest>(step)) ++made;
-    const StepRecord record = run.Run(step);
-    if (!record.difference.empty()) return record.difference;
+    for (size_t i = 0; i < kStepsTogether && made < hcalls; ++i) {
+      steps.push_back(generator.Next(run.state()));
+      run.Plan(steps.back());
+      if (std::holds_alternative<hcall::HcallRequest>(steps.back())) ++made;
+    }
+    const std::vector<StepRecord> records = run.RunPlanned();
+    if (!records.back().difference.empty()) return records.back().difference;
   }
   const auto record = run.CompareTables();
   return record.has_value() ? record->difference : "";

@@ -1,5 +1,7 @@
 // Two machines driven by the same steps: says where they differ first. One is the reference, whose
-// answers count as right; beside them a model is kept to know which steps can be compared.
+// answers count as right; beside them a model is kept to know which steps can be compared. It goes
+// ahead of the machines, so that steps can be planned and then made together: a busy computer takes
+// milliseconds to let a QEMU answer.
 //
 // For one thread.
 
@@ -49,11 +51,16 @@ class DifferentialRun {
   static absl::StatusOr<std::unique_ptr<DifferentialRun>> Start(
       const hcall::PartitionConfig& config, const MachinePair& machines);
 
+  // As the partition will stand when what is planned has been run.
   const model::ReferenceModel& state() const { return state_; }
-  // Whether Run() would do anything.
+  // Whether `step` can be planned.
   bool Takes(const DifferentialStep& step) const { return IsComparable(config_, state_, step); }
-  // Takes one step, which Takes() must hold for, on both. A machine that fails differs.
-  StepRecord Run(const DifferentialStep& step);
+  // Requires Takes().
+  void Plan(const DifferentialStep& step);
+  // Takes the planned steps on both, up to the first that differs, which is the last record. A
+  // machine that fails differs: if it does so among hcalls that were made together, none of them
+  // has answers, and the last of them differs.
+  std::vector<StepRecord> RunPlanned();
   // Reads every entry of both tables. The H_READ that differs, if one does.
   std::optional<StepRecord> CompareTables();
 
@@ -66,8 +73,12 @@ class DifferentialRun {
   DifferentialRun(const hcall::PartitionConfig& config, std::unique_ptr<client::Machine> reference,
                   std::unique_ptr<client::Machine> subject);
 
-  void RunHcall(const hcall::HcallRequest& request, StepRecord& record);
-  void RunUpdate(const hcall::ReferenceChange& update, StepRecord& record);
+  // The next steps of `steps`, at least one: hcalls that can be made together, or one other.
+  void RunSome(std::span<const DifferentialStep>& steps, std::vector<StepRecord>& records);
+  void RunTogether(std::span<const hcall::HcallRequest> requests, std::vector<StepRecord>& records);
+  StepRecord RunPrepare(const hcall::HcallRequest& request);
+  StepRecord RunUpdate(const hcall::ReferenceChange& update);
+  void Count(const StepRecord& record);
   std::string Difference(std::string_view expected, std::string_view actual) const;
 
   const hcall::PartitionConfig config_;
@@ -76,17 +87,19 @@ class DifferentialRun {
   const std::unique_ptr<client::Hypervisor> reference_guest_;
   const std::unique_ptr<client::Hypervisor> subject_guest_;
   model::ReferenceModel state_;
+  DifferentialSteps planned_;
   Counts counts_;
 };
 
 // Runs those of `steps` that can be compared on a new pair of machines, up to the first difference,
-// and compares the tables at the end.
+// `together` of them at a time, and compares the tables at the end.
+inline constexpr size_t kStepsTogether = 64;
 struct ReplayResult {
   std::vector<StepRecord> records;  // of the steps that were taken, and of an H_READ that differed
   std::string difference;           // empty: none
 };
 ReplayResult Replay(const hcall::PartitionConfig& config, const MachinePair& machines,
-                    std::span<const DifferentialStep> steps);
+                    std::span<const DifferentialStep> steps, size_t together = kStepsTogether);
 
 }  // namespace papr::conformance
 

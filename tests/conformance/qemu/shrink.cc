@@ -69,11 +69,12 @@ ReplayResult ShortestDifference(const hcall::PartitionConfig& config, const Mach
   const auto fails = [&](const DifferentialSteps& some) {
     return !Replay(config, machines, some).difference.empty();
   };
-  const ReplayResult whole = Replay(config, machines, steps);
+  // One at a time, so that a machine that ends does so in the step that says so.
+  const ReplayResult whole = Replay(config, machines, steps, 1);
   if (whole.difference.empty()) return whole;
   const DifferentialSteps with_slots = WithSlots(whole);
   const DifferentialSteps shortest = Shrink(fails(with_slots) ? with_slots : StepsOf(whole), fails);
-  return Replay(config, machines, shortest);
+  return Replay(config, machines, shortest, 1);
 }
 
 }  // namespace papr::conformance
