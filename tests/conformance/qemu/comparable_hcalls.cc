@@ -39,7 +39,7 @@ std::optional<DifferentialStep> ComparableHcalls::Adapt(const ReferenceModel& st
     if (entered_.size() > kEntersRemembered) entered_.pop_front();
   }
   if (request->opcode == hcall::kHResizeHptCommit && !request->problem_state &&
-      (rng_() % 4 != 0 || !IsComparable(config_, state, *request))) {
+      state.pending_order() == static_cast<int>(request->registers[1])) {
     PlanRemovalsBefore(state, *request);
     return std::nullopt;
   }
@@ -61,6 +61,10 @@ void ComparableHcalls::PlanRemovalsBefore(const ReferenceModel& state, const Hca
     planned_.emplace_back(HcallRequest{.opcode = hcall::kHRemove, .registers = {0, ptex}});
   };
   for (const uint64_t ptex : EntriesThatEndQemu(config_, state)) plan(ptex);
+  if (rng_() % 8 == 0) {
+    planned_.emplace_back(commit);
+    return;
+  }
   constexpr uint64_t kRefused = model::kSegmentSizeReserved | model::kBolted | model::kPresent;
   for (uint64_t ptex = 0; ptex < state.entry_count(); ++ptex) {
     if ((state.At(ptex).v & kRefused) == kRefused) plan(ptex);
