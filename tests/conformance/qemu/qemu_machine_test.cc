@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -349,15 +350,18 @@ TEST_F(QemuMachineTest, RunsBatches) {
   EXPECT_TRUE(absl::IsUnimplemented(guest->HcallBatch(requests, hcall::BatchMode::kAll, &results)));
 }
 
+// The best of many: the others may have had to wait for a processor.
 TEST_F(QemuMachineTest, AnHcallTakesFewMicroseconds) {
   auto machine = Make(kOrder18);
   ASSERT_NE(machine, nullptr);
-  constexpr int kCalls = 2000;
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kCalls; ++i) Call(*machine, hcall::kHRead, {0, kPtex});
-  const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
-  std::cout << spent.count() / kCalls << " us an hcall\n";
-  EXPECT_LT(spent.count() / kCalls, 5000);  // of any machine, however busy
+  std::chrono::duration<double, std::micro> best = std::chrono::hours(1);
+  for (int i = 0; i < 500; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    Call(*machine, hcall::kHRead, {0, kPtex});
+    best = std::min<decltype(best)>(best, std::chrono::steady_clock::now() - start);
+  }
+  std::cout << best.count() << " us an hcall\n";
+  EXPECT_LT(best.count(), 1000);
 }
 
 }  // namespace
