@@ -1,5 +1,5 @@
-// Runs every script of tests/conformance/vectors in this process, each case in each of hptd's profiles
-// as a test of its own.
+// Runs every script of tests/conformance/vectors in this process, each case in each of hptd's
+// profiles as a test of its own.
 
 #include <cctype>
 #include <filesystem>
