@@ -361,7 +361,7 @@ TEST_F(QemuMachineTest, AnHcallTakesFewMicroseconds) {
     best = std::min<decltype(best)>(best, std::chrono::steady_clock::now() - start);
   }
   std::cout << best.count() << " us an hcall\n";
-  EXPECT_LT(best.count(), 1000);
+  EXPECT_LT(best.count(), 20'000);
 }
 
 }  // namespace
