@@ -71,6 +71,16 @@ TEST(Dispatch, OutputCounts) {
   EXPECT_EQ(Call(*partition, 0x24, {}).output_count, 0);
 }
 
+// An hcall that waited for this thread to leave the partition would never return.
+TEST(Dispatch, OnlyAResizeCommitRunsAlone) {
+  const auto partition = MakePartition("order=18,ram=0:1G");
+  const Quiescence::Shared inside(partition->quiescence());
+  for (const uint64_t opcode : kServedOpcodes) {
+    if (opcode != kHResizeHptCommit) Call(*partition, opcode, {});
+  }
+  EXPECT_EQ(Call(*partition, 0x24, {}).return_code, kHFunction);
+}
+
 TEST(Dispatch, HcallKinds) {
   const auto partition = MakePartition("order=18,ram=0:1G");
   std::set<int> kinds;

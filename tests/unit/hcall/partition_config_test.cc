@@ -92,6 +92,21 @@ TEST(PartitionConfig, WhatCannotBeIsRefusedWithTheFieldFirst) {
   }
 }
 
+// Three opcodes from the base on; none may be 0xf000-0xf005, 0xf078-0xf080 or 0xf800-0xf80c.
+TEST(PartitionConfig, HashOpcodesBesideTheKnownOnes) {
+  const auto takes = [](uint64_t base) {
+    PartitionConfig config = Good();
+    config.hash_opcode_base = base;
+    return config.Validate().ok();
+  };
+  for (const uint64_t base : {0xf008, 0xf06c, 0xf084, 0xf7f4, 0xf810, 0xfff4}) {
+    EXPECT_TRUE(takes(base)) << base;
+  }
+  for (const uint64_t base : {0xeff0, 0xf004, 0xf070, 0xf080, 0xf7f8, 0xf80c}) {
+    EXPECT_FALSE(takes(base)) << base;
+  }
+}
+
 TEST(PartitionConfig, FeaturesThatQemuLacks) {
   const std::pair<const char*, bool Features::*> kLacks[] = {
       {"features.block_remove:", &Features::block_remove},

@@ -46,6 +46,13 @@ TEST(HashPageTable, OrdersOutsideTheArchitectureAreRefused) {
   }
 }
 
+TEST(HashPageTable, EmptyEntriesAreZeroUnlessToldOtherwise) {
+  const auto table = HashPageTable::Create(18);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ((*table)->Read(0x3fff), Hpte{});
+  EXPECT_EQ((*table)->empty_entry(), Hpte{});
+}
+
 TEST(HashPageTable, SizesFollowFromTheOrder) {
   const auto table = MakeTable(18);
   EXPECT_EQ(table->order(), 18);

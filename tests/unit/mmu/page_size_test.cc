@@ -139,5 +139,13 @@ TEST(PageSizeTable, CreateRefusesWhatCannotBe) {
   }
 }
 
+TEST(PageSizeTable, CreateTakesTheSmallestAndTheLargestPages) {
+  const auto table = PageSizeTable::Create(
+      {{12, 0, {{12, 0}, {40, 0x7}}}, {40, 0x130, {{40, 0x3}}}}, Match::kLpField);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->LpOf({12, 40}), 0x7u);
+  EXPECT_EQ(table->LpOf({40, 40}), 0x3u);
+}
+
 }  // namespace
 }  // namespace papr::mmu

@@ -168,6 +168,7 @@ TEST(VirtualAddress, PagesOfDifferentSegmentsDiffer) {
   EXPECT_NE(RoundDown(va, k4K), RoundDown(other, k4K));
   // A 16G page takes all of a 256 MB segment.
   EXPECT_EQ(RoundDown(va, k16G).offset, 0u);
+  EXPECT_EQ(RoundDown({SegmentSize::k256M, 1, 0x3abfff}, k4K).offset, 0x3ab000u);
 }
 
 // Any page of any segment is recovered from V and its place, at any order, in either group.
