@@ -16,6 +16,7 @@ namespace {
 
 // A machine may have to boot.
 constexpr auto kAnswerLimit = std::chrono::minutes(2);
+constexpr auto kTimeToLeave = std::chrono::seconds(2);
 
 absl::Status OnlyStatus(const absl::StatusOr<std::string>& answer) { return answer.status(); }
 
@@ -102,11 +103,17 @@ class AdapterMachine : public client::Machine {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Adapter>> Adapter::Start(const std::string& command) {
-  absl::StatusOr<std::unique_ptr<LineProcess>> process = LineProcess::Start(command);
+  absl::StatusOr<std::unique_ptr<ChildProcess>> process =
+      ChildProcess::Start({"/bin/sh", "-c", command}, {.own_group = true});
   if (!process.ok()) return process.status();
   std::unique_ptr<Adapter> adapter(new Adapter(command, *std::move(process)));
   if (absl::Status status = adapter->Greet(); !status.ok()) return status;
   return adapter;
+}
+
+Adapter::~Adapter() {
+  process_->CloseInput();
+  process_->WaitOrKill(kTimeToLeave);
 }
 
 absl::Status Adapter::Greet() {
@@ -131,10 +138,18 @@ absl::StatusOr<std::unique_ptr<client::Machine>> Adapter::CreateMachine(const st
 }
 
 absl::StatusOr<std::string> Adapter::Ask(const std::string& request) {
-  absl::StatusOr<std::string> line = process_->Ask(request, kAnswerLimit);
-  if (line.ok()) return ParseAnswer(*line);
-  return {absl::Status(line.status().code(),
-                       absl::StrCat("the adapter '", command_, "': ", line.status().message()))};
+  absl::Status status = process_->Write(request + "\n");
+  if (status.ok()) {
+    absl::StatusOr<std::string> line =
+        process_->ReadLine(std::chrono::steady_clock::now() + kAnswerLimit);
+    if (line.ok()) return ParseAnswer(*line);
+    status = line.status();
+  }
+  const std::string what =
+      absl::StrCat("the adapter '", command_, "' at '", request, "': ", status.message());
+  // ABORTED is the implementation's crash; this is the adapter's end.
+  if (absl::IsAborted(status)) return absl::UnavailableError(what);
+  return absl::Status(status.code(), what);
 }
 
 }  // namespace papr::conformance

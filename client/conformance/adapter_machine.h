@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/conformance/child_process.h"
 #include "client/conformance/column.h"
-#include "client/conformance/line_process.h"
 #include "client/machine.h"
 
 namespace papr::conformance {
@@ -20,6 +20,9 @@ class Adapter {
   // Starts `command` by the shell and greets it. INVALID_ARGUMENT: it does not speak the protocol;
   // UNAVAILABLE, DEADLINE_EXCEEDED: it ended, or said nothing.
   static absl::StatusOr<std::unique_ptr<Adapter>> Start(const std::string& command);
+
+  // Ends the adapter's input, and kills it if it has not left after two seconds.
+  ~Adapter();
 
   Column column() const { return column_; }          // whose answers it expects to give
   const std::string& name() const { return name_; }  // of the implementation, with its version
@@ -34,12 +37,12 @@ class Adapter {
   absl::StatusOr<std::string> Ask(const std::string& request);
 
  private:
-  Adapter(std::string command, std::unique_ptr<LineProcess> process)
+  Adapter(std::string command, std::unique_ptr<ChildProcess> process)
       : command_(std::move(command)), process_(std::move(process)) {}
   absl::Status Greet();
 
   const std::string command_;
-  std::unique_ptr<LineProcess> process_;
+  std::unique_ptr<ChildProcess> process_;
   Column column_ = Column::kPapr;
   std::string name_;
 };

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -61,7 +60,8 @@ absl::StatusOr<std::unique_ptr<QemuProcess>> QemuProcess::Start(const QemuSettin
     return SystemError("mmap");
   }
   const std::span ram(static_cast<std::byte*>(mapping), settings.ram_bytes);
-  auto process = ChildProcess::Start(CommandLine(settings, file), std::array{file});
+  auto process =
+      ChildProcess::Start(CommandLine(settings, file), {.inherited = {file}, .keep_error = true});
   close(file);
   if (!process.ok()) {
     munmap(mapping, settings.ram_bytes);

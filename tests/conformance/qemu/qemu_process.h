@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tests/conformance/qemu/child_process.h"
+#include "client/conformance/child_process.h"
 #include "tests/conformance/qemu/guest_mailbox.h"
 #include "tests/conformance/qemu/qemu_settings.h"
 #include "tests/conformance/qemu/qmp_client.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "tests/conformance/qemu/child_process.h"
+#include "client/conformance/child_process.h"
 
 namespace papr::conformance {
 

@@ -1,7 +1,5 @@
 // What becomes of a child process: its lines, its last words, and its end with its parent.
 
-#include "tests/conformance/qemu/child_process.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +13,7 @@
 #include <thread>
 
 #include "absl/strings/numbers.h"
+#include "client/conformance/child_process.h"
 
 namespace papr::conformance {
 namespace {
@@ -25,7 +24,7 @@ using std::chrono::steady_clock;
 using testing::HasSubstr;
 
 std::unique_ptr<ChildProcess> Shell(const std::string& script) {
-  auto child = ChildProcess::Start({"sh", "-c", script}, {});
+  auto child = ChildProcess::Start({"sh", "-c", script}, {.keep_error = true});
   EXPECT_TRUE(child.ok()) << child.status();
   return *std::move(child);
 }
@@ -67,6 +66,51 @@ TEST(ChildProcess, SaysHowASilentChildEnded) {
   EXPECT_EQ((*missing)->LastWords(), "it cannot be executed");
 }
 
+TEST(ChildProcess, ItsInputCanBeEnded) {
+  const auto child = Shell("cat; echo end");
+  EXPECT_EQ(child->Write("last"), absl::OkStatus());
+  child->CloseInput();
+  EXPECT_EQ(*child->ReadLine(steady_clock::now() + seconds(20)), "lastend");
+  child->WaitOrKill(seconds(20));
+  EXPECT_EQ(child->LastWords(), "exit status 0");
+  EXPECT_TRUE(absl::IsAborted(child->Write("more")));
+}
+
+TEST(ChildProcess, AnEndlessLineIsNotReadForever) {
+  const auto child = Shell("exec cat /dev/zero");
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(child->ReadLine(steady_clock::now() + seconds(60)).status()));
+}
+
+// Is there a process of this number that is more than a zombie? An orphan that nobody waits for
+// stays in the list: its command line is empty.
+bool Alive(int pid) {
+  std::FILE* const file = std::fopen(("/proc/" + std::to_string(pid) + "/cmdline").c_str(), "r");
+  if (file == nullptr) return false;
+  const bool empty = std::fgetc(file) == EOF;
+  std::fclose(file);
+  return !empty;
+}
+
+bool EndsSoon(int pid) {
+  const auto deadline = steady_clock::now() + seconds(20);
+  while (Alive(pid) && steady_clock::now() < deadline) std::this_thread::sleep_for(milliseconds(5));
+  return !Alive(pid);
+}
+
+TEST(ChildProcess, ItsGroupEndsWithIt) {
+  auto child = ChildProcess::Start({"sh", "-c", "sleep 1000 & echo $!; exit"}, {.own_group = true});
+  ASSERT_TRUE(child.ok()) << child.status();
+  const auto line = (*child)->ReadLine(steady_clock::now() + seconds(20));
+  ASSERT_TRUE(line.ok()) << line.status();
+  int pid = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(*line, &pid));
+  (*child)->WaitOrKill(seconds(20));
+  EXPECT_TRUE(Alive(pid));
+  child->reset();
+  EXPECT_TRUE(EndsSoon(pid));
+}
+
 TEST(ChildProcess, DiesWithItsParent) {
   int lines[2];
   ASSERT_EQ(pipe(lines), 0);
@@ -82,18 +126,7 @@ TEST(ChildProcess, DiesWithItsParent) {
   int pid = 0;
   ASSERT_TRUE(absl::SimpleAtoi(text, &pid));
   waitpid(parent, nullptr, 0);
-  const auto deadline = steady_clock::now() + seconds(20);
-  // An orphan that nobody waits for stays in the list as a zombie: its command line is empty.
-  const auto alive = [&] {
-    const std::string path = "/proc/" + std::to_string(pid) + "/cmdline";
-    FILE* const file = std::fopen(path.c_str(), "r");
-    if (file == nullptr) return false;
-    const bool empty = std::fgetc(file) == EOF;
-    std::fclose(file);
-    return !empty;
-  };
-  while (alive() && steady_clock::now() < deadline) std::this_thread::sleep_for(milliseconds(5));
-  EXPECT_FALSE(alive());
+  EXPECT_TRUE(EndsSoon(pid));
   close(lines[0]);
   close(lines[1]);
 }

@@ -1,17 +1,19 @@
-#include "tests/conformance/qemu/child_process.h"
+#include "client/conformance/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <span>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,7 @@ namespace papr::conformance {
 namespace {
 
 constexpr int kCannotExecute = 127;
+constexpr size_t kLongestLine = 1 << 20;
 
 absl::Status SystemError(std::string_view what) {
   return absl::InternalError(
@@ -27,16 +30,17 @@ absl::Status SystemError(std::string_view what) {
 }
 
 // What the child does between fork() and exec(): system calls only.
-[[noreturn]] void BecomeProgram(char** arguments, pid_t parent, int input, int output, int error,
-                                std::span<const int> inherited) {
+[[noreturn]] void BecomeProgram(char** arguments, pid_t parent, int socket, int error,
+                                const ChildProcess::Options& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kCannotExecute);  // it ended before the line above
+  if (options.own_group) setpgid(0, 0);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(error, STDERR_FILENO);
-  for (const int descriptor : inherited) fcntl(descriptor, F_SETFD, 0);
+  dup2(socket, STDIN_FILENO);
+  dup2(socket, STDOUT_FILENO);
+  if (error >= 0) dup2(error, STDERR_FILENO);
+  for (const int descriptor : options.inherited) fcntl(descriptor, F_SETFD, 0);
   execvp(arguments[0], arguments);
   _exit(kCannotExecute);
 }
@@ -50,47 +54,50 @@ void CloseAll(std::span<const int> descriptors) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
-    const std::vector<std::string>& arguments, std::span<const int> inherited) {
+    const std::vector<std::string>& arguments, const Options& options) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
 
-  std::array<int, 2> input = {-1, -1};
-  std::array<int, 2> output = {-1, -1};
-  const int error = memfd_create("stderr", MFD_CLOEXEC);
-  if (error < 0 || pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) {
-    const absl::Status status = SystemError("pipe");
-    CloseAll(std::array{input[0], input[1], output[0], output[1], error});
+  // A socket and not pipes: writing to a child that is gone can be told not to raise SIGPIPE.
+  std::array<int, 2> sockets = {-1, -1};
+  const int error = options.keep_error ? memfd_create("stderr", MFD_CLOEXEC) : -1;
+  if ((options.keep_error && error < 0) ||
+      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
+    const absl::Status status = SystemError("socketpair");
+    CloseAll(std::array{error});
     return status;
   }
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) BecomeProgram(argv.data(), parent, input[0], output[1], error, inherited);
-  close(input[0]);
-  close(output[1]);
+  if (pid == 0) BecomeProgram(argv.data(), parent, sockets[1], error, options);
   if (pid < 0) {
     const absl::Status status = SystemError("fork");
-    CloseAll(std::array{input[1], output[0], error});
+    CloseAll(std::array{sockets[0], sockets[1], error});
     return status;
   }
-  signal(SIGPIPE, SIG_IGN);  // a child that ends early is an error of Write()
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, input[1], output[0], error));
+  close(sockets[1]);
+  if (options.own_group) setpgid(pid, pid);  // also here: whichever of the two comes first
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, sockets[0], error, options.own_group));
 }
 
 ChildProcess::~ChildProcess() {
   WaitOrKill(std::chrono::milliseconds(0));
-  CloseAll(std::array{input_, output_, error_});
+  if (own_group_) kill(-pid_, SIGKILL);  // those that it has left behind
+  CloseAll(std::array{socket_, error_});
 }
 
 absl::Status ChildProcess::Write(std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(input_, text.data(), text.size());
+    const ssize_t written = send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return absl::AbortedError(LastWords());
     text.remove_prefix(static_cast<size_t>(written));
   }
   return absl::OkStatus();
 }
+
+void ChildProcess::CloseInput() { shutdown(socket_, SHUT_WR); }
 
 absl::StatusOr<std::string> ChildProcess::ReadLine(std::chrono::steady_clock::time_point deadline) {
   while (true) {
@@ -100,13 +107,16 @@ absl::StatusOr<std::string> ChildProcess::ReadLine(std::chrono::steady_clock::ti
       if (!line.empty() && line.back() == '\r') line.pop_back();
       return line;
     }
+    if (unread_.size() > kLongestLine) {
+      return absl::ResourceExhaustedError("more than a megabyte without an end of line");
+    }
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) return absl::DeadlineExceededError("no answer on standard output");
-    pollfd readable{output_, POLLIN, 0};
+    pollfd readable{socket_, POLLIN, 0};
     if (poll(&readable, 1, static_cast<int>(left.count())) <= 0) continue;
     std::array<char, 4096> buffer;
-    const ssize_t count = read(output_, buffer.data(), buffer.size());
+    const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       WaitOrKill(std::chrono::seconds(1));
@@ -127,7 +137,7 @@ void ChildProcess::WaitOrKill(std::chrono::milliseconds patience) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (reaped_) return;
-  kill(pid_, SIGKILL);
+  kill(own_group_ ? -pid_ : pid_, SIGKILL);
   waitpid(pid_, &wait_status_, 0);
   reaped_ = true;
 }
@@ -135,7 +145,7 @@ void ChildProcess::WaitOrKill(std::chrono::milliseconds patience) {
 std::string ChildProcess::LastWords() const {
   std::string text;
   std::array<char, 4096> buffer;
-  while (true) {
+  while (error_ >= 0) {
     const ssize_t count =
         pread(error_, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
     if (count <= 0) break;
