@@ -33,13 +33,14 @@ TEST(Quiescence, ExclusiveIsAloneSharedIsNot) {
         std::this_thread::yield();
         ++second;
       }
+      // A busy machine may have let no one else in so far.
+      while (looks == 0) std::this_thread::yield();
       stop = true;
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(first, 4000);
   EXPECT_EQ(second, 4000);
-  EXPECT_GT(looks, 0u);
 }
 
 }  // namespace
