@@ -191,6 +191,7 @@ TEST(HashPageTable, TouchedRunsCoverEveryStoredEntryInOrder) {
     }
   }
   EXPECT_EQ(found, stored);
+  EXPECT_EQ(HashPageTable::kRunBytes, TouchedRuns(*table)[0].second * sizeof(Hpte));
   EXPECT_LE(table->touched_bytes(), stored.size() * HashPageTable::kRunBytes);
   EXPECT_GE(table->touched_bytes(), 3 * HashPageTable::kRunBytes);
 }
