@@ -70,7 +70,7 @@ class Runner {
     for (index_ = 0; index_ < test_case.steps.size(); ++index_) {
       step_ = &test_case.steps[index_];
       const absl::Status status =
-          std::visit([this](const auto& action) { return Do(action); }, step_->action);
+          std::visit([this](const auto& action) { return this->Do(action); }, step_->action);
       if (status.ok()) continue;
       End(status);
       break;
