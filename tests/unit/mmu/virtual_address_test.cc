@@ -171,6 +171,12 @@ TEST(VirtualAddress, PagesOfDifferentSegmentsDiffer) {
   EXPECT_EQ(RoundDown({SegmentSize::k256M, 1, 0x3abfff}, k4K).offset, 0x3ab000u);
 }
 
+// Of a large page all addresses have the AVPN of the first.
+TEST(VirtualAddress, AvpnOfAnAddressInsideAPage) {
+  EXPECT_EQ(AvpnWord({SegmentSize::k256M, 1, 0x1ffffff}, k16M), 0x1100u);
+  EXPECT_EQ(AvpnWord({SegmentSize::k1T, 1, 0x7ffffffff}, k16G), 0x4000000001040000u);
+}
+
 // Any page of any segment is recovered from V and its place, at any order, in either group.
 TEST(VirtualAddress, RecoveryOfRandomPages) {
   const uint64_t seed = std::random_device()();
