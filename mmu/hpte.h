@@ -52,6 +52,7 @@ inline constexpr uint64_t kRWriteThrough = 0x40;    // W
 inline constexpr uint64_t kRCacheInhibited = 0x20;  // I
 inline constexpr uint64_t kRCoherent = 0x10;        // M
 inline constexpr uint64_t kRGuarded = 0x08;         // G
+inline constexpr int kRWimgShift = 3;
 inline constexpr uint64_t kRWimg = 0x78;
 inline constexpr uint64_t kRNoExecute = 0x4;
 inline constexpr uint64_t kRPp = 0x3;  // PP1, PP2

@@ -4,8 +4,10 @@
 #ifndef CLIENT_CONFORMANCE_ADAPTER_MACHINE_H_
 #define CLIENT_CONFORMANCE_ADAPTER_MACHINE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "client/conformance/child_process.h"
@@ -17,10 +19,10 @@ namespace papr::conformance {
 // A running adapter. It has one partition at a time. For one thread.
 class Adapter {
  public:
-  // Starts `command` by the shell and greets it. INVALID_ARGUMENT: it does not speak the protocol;
-  // UNAVAILABLE, DEADLINE_EXCEEDED: it ended, or said nothing.
-  static absl::StatusOr<std::unique_ptr<Adapter>> Start(const std::string& command);
-
+  // Starts `command` by the shell and greets it. `cancelled`, which may be null, is asked now and
+  // then while an answer is awaited. Errors as Ask().
+  static absl::StatusOr<std::unique_ptr<Adapter>> Start(const std::string& command,
+                                                        std::function<bool()> cancelled = nullptr);
   // Ends the adapter's input, and kills it if it has not left after two seconds.
   ~Adapter();
 
@@ -32,17 +34,30 @@ class Adapter {
   // machine are UNIMPLEMENTED; an ABORTED of any call means that the implementation crashed.
   absl::StatusOr<std::unique_ptr<client::Machine>> CreateMachine(const std::string& spec);
 
-  // Sends a request, and gives what follows "ok" in the answer. Errors as CreateMachine()'s, and
-  // INTERNAL: an answer that is no part of the protocol, or "error".
+  // Sends a request, and gives what follows "ok" in the answer. UNIMPLEMENTED, ABORTED, INTERNAL:
+  // the answer is "unsupported", "crashed" or "error". What follows is for good: UNAVAILABLE: the
+  // adapter has ended, or does not keep to the protocol; DEADLINE_EXCEEDED: no answer in two
+  // minutes; CANCELLED.
   absl::StatusOr<std::string> Ask(const std::string& request);
+  // The same, where nothing may follow "ok".
+  absl::Status Tell(const std::string& request);
+  // Ends the use of the adapter because of what came of `request`; gives the error of all further
+  // calls.
+  absl::Status GiveUp(const std::string& request, const absl::Status& why);
 
  private:
-  Adapter(std::string command, std::unique_ptr<ChildProcess> process)
-      : command_(std::move(command)), process_(std::move(process)) {}
+  Adapter(std::string command, std::unique_ptr<ChildProcess> process,
+          std::function<bool()> cancelled)
+      : command_(std::move(command)),
+        process_(std::move(process)),
+        cancelled_(std::move(cancelled)) {}
   absl::Status Greet();
+  absl::StatusOr<std::string> Exchange(const std::string& request);
 
   const std::string command_;
-  std::unique_ptr<ChildProcess> process_;
+  const std::unique_ptr<ChildProcess> process_;
+  const std::function<bool()> cancelled_;
+  absl::Status lost_;  // not OK once the adapter is of no more use
   Column column_ = Column::kPapr;
   std::string name_;
 };

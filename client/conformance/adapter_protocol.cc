@@ -77,7 +77,9 @@ absl::StatusOr<hcall::HcallResult> ParseHcallAnswer(std::string_view text) {
   if (words.size() != 1 + result.registers.size() ||
       !absl::SimpleAtoi(words[0], &result.return_code) ||
       !ParseRegisters(words, 1, &result.registers)) {
-    return Malformed(text);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected 'ok CODE R4 ... R12', CODE decimal and nine registers with 0x, got 'ok ",
+        View(text), "'"));
   }
   result.output_count = hcall::kRegisterCount;
   return result;
@@ -116,7 +118,8 @@ absl::StatusOr<std::string> ParseAnswer(std::string_view line) {
   if (parts.first == "unsupported") return absl::UnimplementedError(parts.second);
   if (parts.first == "crashed") return absl::AbortedError(parts.second);
   if (parts.first == "error") return absl::InternalError(parts.second);
-  return absl::InternalError(absl::StrCat("not an answer: ", View(line)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected ok, unsupported, crashed or error, got '", View(line), "'"));
 }
 
 }  // namespace papr::conformance

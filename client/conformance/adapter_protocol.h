@@ -39,7 +39,8 @@ absl::StatusOr<hcall::ReferenceChange> ParseTouch(std::string_view line);
 // The answer that `status` makes: "ok", or "unsupported" (UNIMPLEMENTED), "crashed" (ABORTED) or
 // "error" with its message in one line.
 std::string FormatAnswer(const absl::Status& status);
-// What follows "ok", or the error that the answer tells. INTERNAL: no answer of the protocol.
+// What follows "ok", or the error that the answer tells: UNIMPLEMENTED, ABORTED or INTERNAL.
+// INVALID_ARGUMENT: no answer of the protocol.
 absl::StatusOr<std::string> ParseAnswer(std::string_view line);
 
 }  // namespace papr::conformance

@@ -22,11 +22,16 @@ namespace papr::conformance {
 namespace {
 
 constexpr int kCannotExecute = 127;
-constexpr size_t kLongestLine = 1 << 20;
+constexpr size_t kLongestLine = 64 << 10;
 
 absl::Status SystemError(std::string_view what) {
   return absl::InternalError(
       absl::StrCat(absl::string_view(what.data(), what.size()), ": ", std::strerror(errno)));
+}
+
+int MillisecondsTo(std::chrono::steady_clock::time_point deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
 }
 
 // What the child does between fork() and exec(): system calls only.
@@ -88,12 +93,20 @@ ChildProcess::~ChildProcess() {
   CloseAll(std::array{socket_, error_});
 }
 
-absl::Status ChildProcess::Write(std::string_view text) {
+absl::Status ChildProcess::Write(std::string_view text,
+                                 std::chrono::steady_clock::time_point deadline) {
   while (!text.empty()) {
-    const ssize_t written = send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return absl::AbortedError(LastWords());
-    text.remove_prefix(static_cast<size_t>(written));
+    const ssize_t written = send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return absl::AbortedError(LastWords());
+    const auto left = MillisecondsTo(deadline);
+    if (left <= 0) return absl::DeadlineExceededError("it does not read its standard input");
+    pollfd writable{socket_, POLLOUT, 0};
+    poll(&writable, 1, left);
   }
   return absl::OkStatus();
 }
@@ -101,21 +114,21 @@ absl::Status ChildProcess::Write(std::string_view text) {
 void ChildProcess::CloseInput() { shutdown(socket_, SHUT_WR); }
 
 absl::StatusOr<std::string> ChildProcess::ReadLine(std::chrono::steady_clock::time_point deadline) {
-  while (true) {
-    if (const size_t end = unread_.find('\n'); end != std::string::npos) {
+  for (size_t searched = 0;;) {
+    if (const size_t end = unread_.find('\n', searched); end != std::string::npos) {
       std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
       if (!line.empty() && line.back() == '\r') line.pop_back();
       return line;
     }
-    if (unread_.size() > kLongestLine) {
-      return absl::ResourceExhaustedError("more than a megabyte without an end of line");
+    searched = unread_.size();
+    if (searched > kLongestLine) {
+      return absl::ResourceExhaustedError("more than 64 KB without an end of line");
     }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return absl::DeadlineExceededError("no answer on standard output");
+    const auto left = MillisecondsTo(deadline);
+    if (left <= 0) return absl::DeadlineExceededError("no answer on standard output");
     pollfd readable{socket_, POLLIN, 0};
-    if (poll(&readable, 1, static_cast<int>(left.count())) <= 0) continue;
+    if (poll(&readable, 1, left) <= 0) continue;
     std::array<char, 4096> buffer;
     const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
     if (count < 0 && errno == EINTR) continue;
@@ -125,6 +138,11 @@ absl::StatusOr<std::string> ChildProcess::ReadLine(std::chrono::steady_clock::ti
     }
     unread_.append(buffer.data(), static_cast<size_t>(count));
   }
+}
+
+bool ChildProcess::HasOutput() const {
+  char byte = 0;
+  return !unread_.empty() || recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 bool ChildProcess::Running() {

@@ -40,13 +40,16 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Writes all of `text`. ABORTED: the child has closed its input.
-  absl::Status Write(std::string_view text);
+  // Writes all of `text`. DEADLINE_EXCEEDED: the child does not read it; ABORTED: it has closed its
+  // input.
+  absl::Status Write(std::string_view text, std::chrono::steady_clock::time_point deadline);
   // Nothing more will be written.
   void CloseInput();
   // The next line of standard output, without its end. DEADLINE_EXCEEDED; ABORTED: the child has
-  // closed its output; RESOURCE_EXHAUSTED: a megabyte without an end of line.
+  // closed its output; RESOURCE_EXHAUSTED: 64 KB without an end of line.
   absl::StatusOr<std::string> ReadLine(std::chrono::steady_clock::time_point deadline);
+  // Has the child said something that is not read yet?
+  bool HasOutput() const;
 
   bool Running();  // false from the child's end on
   // Waits for the child's end, then kills it.

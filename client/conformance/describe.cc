@@ -1,7 +1,11 @@
 #include "client/conformance/describe.h"
 
+#include <string_view>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/conformance/argument_names.h"
 #include "mmu/hpte.h"
 
 namespace papr::conformance {
@@ -25,6 +29,23 @@ std::string DescribeReturnCode(int64_t code) {
   return absl::StrCat(hcall::ReturnCodeName(code), " (", code, ")");
 }
 
+std::string DescribeCall(const hcall::HcallRequest& request) {
+  const std::string_view name = hcall::OpcodeName(request.opcode);
+  std::string text = request.problem_state ? "problem-state " : "";
+  if (name.empty()) {
+    absl::StrAppendFormat(&text, "0x%x", request.opcode);
+  } else {
+    text.append(name);
+  }
+  const std::vector<std::string> names = ArgumentNames(request.opcode);
+  for (size_t i = 0; i < request.registers.size(); ++i) {
+    if (request.registers[i] == 0) continue;
+    absl::StrAppendFormat(&text, " %s=0x%x", i < names.size() ? names[i] : absl::StrCat("r", i + 4),
+                          request.registers[i]);
+  }
+  return text;
+}
+
 std::string DescribeV(uint64_t v) {
   const char* const segments[] = {"256M", "1T", "B=2", "B=3"};
   std::string text = absl::StrFormat("0x%x (%s avpn 0x%x", v, segments[v >> 62], v & mmu::kVAvpn);
@@ -37,8 +58,9 @@ std::string DescribeV(uint64_t v) {
 }
 
 std::string DescribeR(uint64_t r) {
-  std::string text = absl::StrFormat("0x%x (rpn 0x%x pp %d key %d wimg 0x%x", r, r & mmu::kRRpn,
-                                     mmu::PageProtection(r), mmu::StorageKey(r), r & mmu::kRWimg);
+  std::string text = absl::StrFormat("0x%x (rpn 0x%x pp %d key %d wimg %d", r, r & mmu::kRRpn,
+                                     mmu::PageProtection(r), mmu::StorageKey(r),
+                                     (r & mmu::kRWimg) >> mmu::kRWimgShift);
   if ((r & mmu::kRHypervisor) != 0) text += " bit62";
   if ((r & mmu::kRNoExecute) != 0) text += " N";
   if ((r & mmu::kRReferenced) != 0) text += " R";

@@ -20,6 +20,10 @@ std::string DescribeR(uint64_t r);
 // number.
 std::string DescribeOutput(const hcall::HcallRequest& request, int index, uint64_t value);
 
+// "H_ENTER flags=0x8000000000 ptex=0x3ff0 v=0x1f81 r=0xfff012": by name, without arguments that are
+// 0.
+std::string DescribeCall(const hcall::HcallRequest& request);
+
 }  // namespace papr::conformance
 
 #endif  // CLIENT_CONFORMANCE_DESCRIBE_H_

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +47,13 @@ struct Page {
   std::map<std::string, uint64_t> numbers = {{"pp", 2}, {"key", 0}, {"wimg", 2}};
   uint64_t flags = 0;  // of R
 };
+
+// What a word says something of: one of the segment size, the page sizes, a number, a flag.
+std::string FieldName(const std::string& word) {
+  if (word == "256M" || word == "1T") return "segment size";
+  if (ParseSizes(word).ok()) return "page sizes";
+  return word.substr(0, word.find('='));
+}
 
 absl::Status ParseField(const std::string& word, const Names& names, Page* page) {
   static const std::map<std::string, uint64_t> kFlags = {
@@ -89,7 +98,11 @@ uint64_t ProtectionBits(uint64_t pp, uint64_t key) {
 absl::Status DefinePage(const std::vector<std::string>& words, Names* names) {
   if (words.size() < 3) return Bad("expected: page NAME FIELD...");
   Page page;
+  std::set<std::string> given;
   for (size_t i = 2; i < words.size(); ++i) {
+    if (!given.insert(FieldName(words[i])).second) {
+      return Bad(absl::StrCat("'", words[i], "' gives a field again"));
+    }
     if (absl::Status status = ParseField(words[i], *names, &page); !status.ok()) return status;
   }
   for (const char* needed : {"vsid", "ea", "ra"}) {
@@ -102,7 +115,7 @@ absl::Status DefinePage(const std::vector<std::string>& words, Names* names) {
   const uint64_t avpn = mmu::AvpnWord(va, page.sizes.base);
   const uint64_t hash = mmu::Hash(va, page.sizes.base);
   const uint64_t bits = ProtectionBits(page.numbers["pp"], page.numbers["key"]) |
-                        (page.numbers["wimg"] << 3) | page.flags;
+                        (page.numbers["wimg"] << mmu::kRWimgShift) | page.flags;
   const std::string& name = words[1];
   (*names)[name + ".avpn"] = avpn;
   (*names)[name + ".hash"] = hash;

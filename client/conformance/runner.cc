@@ -43,18 +43,32 @@ std::vector<std::string> Mismatches(const hcall::HcallRequest& request,
                                       ", got ", DescribeReturnCode(result.return_code)));
   }
   for (int i = 0; i < hcall::kRegisterCount; ++i) {
-    std::vector<uint64_t> allowed = expectation.registers[i];
-    if (allowed.empty() && expectation.rest_same) allowed.push_back(request.registers[i]);
+    const std::vector<uint64_t>& allowed = expectation.registers[i];
     const uint64_t value = result.registers[i];
-    if (allowed.empty() || OneOf(allowed, value)) continue;
-    mismatches.push_back(absl::StrCat("expected r", i + 4, " ",
-                                      absl::StrJoin(allowed, " or ",
-                                                    [&](std::string* out, uint64_t each) {
-                                                      out->append(DescribeOutput(request, i, each));
-                                                    }),
-                                      ", got ", DescribeOutput(request, i, value)));
+    if (allowed.empty()) {
+      if (!expectation.rest_same || value == request.registers[i]) continue;
+      mismatches.push_back(absl::StrFormat("expected r%d to keep 0x%x, got 0x%x", i + 4,
+                                           request.registers[i], value));
+    } else if (!OneOf(allowed, value)) {
+      const auto describe = [&](std::string* out, uint64_t each) {
+        out->append(DescribeOutput(request, i, each));
+      };
+      mismatches.push_back(absl::StrCat("expected r", i + 4, " ",
+                                        absl::StrJoin(allowed, " or ", describe), ", got ",
+                                        DescribeOutput(request, i, value)));
+    }
   }
   return mismatches;
+}
+
+bool IsLost(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status);
+}
+
+// Why a case is skipped.
+std::string Reason(const absl::Status& status) {
+  return status.message().empty() ? "no reason given" : std::string(status.message());
 }
 
 bool IsBusy(int64_t return_code) {
@@ -83,10 +97,17 @@ class Runner {
   void End(const absl::Status& status) {
     if (absl::IsAborted(status) && ended_by_known_crash_) return;
     if (absl::IsUnimplemented(status) && report_.failures.empty()) {
-      report_.skipped = std::string(status.message());
+      report_.skipped = Reason(status);
       return;
     }
-    Fail(step_->line, "", {absl::StrCat("could not be run: ", status.ToString())});
+    if (IsLost(status)) {
+      report_.lost = status;
+      return;
+    }
+    const char* const what = absl::IsAborted(status)         ? "crashed: "
+                             : absl::IsUnimplemented(status) ? "unsupported: "
+                                                             : "could not be run: ";
+    Fail(step_->line, "", {absl::StrCat(what, status.message())});
   }
 
   absl::Status Do(const CallStep& call) {
@@ -192,8 +213,12 @@ class Runner {
   void Fail(int line, const std::string& defect, const std::vector<std::string>& mismatches) {
     const std::string known =
         defect.empty() ? "" : absl::StrCat("the known defect ", defect, " does not show: ");
+    // The numbers behind the names of a call that fails.
+    const auto* const call = std::get_if<CallStep>(&step_->action);
+    const std::string numbers =
+        call == nullptr ? "" : absl::StrCat(" [", DescribeCall(call->request), "]");
     for (const std::string& mismatch : mismatches) {
-      report_.failures.push_back({line, absl::StrCat(step_->text, ": ", known, mismatch)});
+      report_.failures.push_back({line, absl::StrCat(step_->text, ": ", known, mismatch, numbers)});
     }
   }
 
@@ -212,10 +237,12 @@ CaseReport RunCase(const Case& test_case, MachineFactory make_machine) {
   if (machine.ok()) return Runner(**machine).Run(test_case);
   CaseReport report;
   if (absl::IsUnimplemented(machine.status())) {
-    report.skipped = std::string(machine.status().message());
+    report.skipped = Reason(machine.status());
+  } else if (IsLost(machine.status())) {
+    report.lost = machine.status();
   } else {
     report.failures.push_back(
-        {test_case.line, absl::StrCat("no partition: ", machine.status().ToString())});
+        {test_case.line, absl::StrCat("no partition: ", machine.status().message())});
   }
   return report;
 }

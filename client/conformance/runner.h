@@ -5,10 +5,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/conformance/script.h"
 #include "client/machine.h"
@@ -31,8 +33,12 @@ struct CaseReport {
   std::vector<Failure> failures;
   std::map<std::string, int> defects;  // known faults, and in how many answers they showed
   std::vector<Answer> answers;         // in order, until the case ended
-  // Not empty: what of the case the machine cannot do. Nothing is said then of what comes after.
-  std::string skipped;
+  // What of the case the machine cannot do, if there is something. Nothing is said then of what
+  // comes after.
+  std::optional<std::string> skipped;
+  // UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED: the machine cannot be asked any more, nor can others
+  // be made.
+  absl::Status lost;
 };
 
 // Makes the partition of a case. UNIMPLEMENTED: the machine cannot be so, and the case is skipped.
@@ -41,7 +47,8 @@ using MachineFactory =
 
 // Runs the steps in order on a machine of its own, and goes on after a failed expectation. A step
 // that gives UNIMPLEMENTED ends the case, which counts as skipped if nothing had failed; ABORTED is
-// a crash of the implementation, and ends it too; any other error is a failure and ends it.
+// a crash of the implementation, and ends it too; any other error ends it, and is a failure unless
+// it is one of CaseReport::lost.
 CaseReport RunCase(const Case& test_case, MachineFactory make_machine);
 
 }  // namespace papr::conformance

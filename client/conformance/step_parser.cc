@@ -1,6 +1,7 @@
 #include "client/conformance/step_parser.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -10,41 +11,28 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "client/conformance/argument_names.h"
+#include "mmu/hash_page_table.h"
 
 namespace papr::conformance {
 namespace {
 
 using Words = std::vector<std::string>;
 
-// Names of the arguments R4, R5, ... of a call, as LoPAR has them.
-Words ArgumentNames(uint64_t opcode) {
-  switch (opcode) {
-    case hcall::kHEnter:
-      return {"flags", "ptex", "v", "r"};
-    case hcall::kHRemove:
-    case hcall::kHProtect:
-      return {"flags", "ptex", "avpn"};
-    case hcall::kHRead:
-    case hcall::kHClearMod:
-    case hcall::kHClearRef:
-      return {"flags", "ptex"};
-    case hcall::kHBulkRemove:
-    case hcall::kHHashBulkRemove:
-      return {"tsh1", "tsl1", "tsh2", "tsl2", "tsh3", "tsl3", "tsh4", "tsl4"};
-    case hcall::kHBlockRemove:
-      return {"ava", "ts0", "ts1", "ts2", "ts3", "ts4", "ts5", "ts6", "ts7"};
-    case hcall::kHHashRemove:
-      return {"flags", "hash", "avpn", "mask"};
-    case hcall::kHHashProtect:
-      return {"flags", "hash", "avpn"};
-    case hcall::kHResizeHptPrepare:
-    case hcall::kHResizeHptCommit:
-      return {"flags", "shift"};
-    case hcall::kHPageInit:
-      return {"flags", "destination", "source"};
-    default:
-      return {};
-  }
+// Takes a last word `defect=NAME` off.
+absl::StatusOr<std::string> TakeDefect(Words* words) {
+  constexpr absl::string_view kPrefix = "defect=";
+  if (words->empty() || !absl::StartsWith(words->back(), kPrefix)) return std::string();
+  std::string name = words->back().substr(kPrefix.size());
+  if (name.empty()) return absl::InvalidArgumentError("'defect=' without a name");
+  words->pop_back();
+  return name;
+}
+
+// log2 of a table's bytes.
+absl::StatusOr<int> ToOrder(uint64_t value) {
+  if (value <= mmu::kMaxHptOrder) return static_cast<int>(value);
+  return absl::InvalidArgumentError(absl::StrFormat("0x%x is no order of a table", value));
 }
 
 // "r4".."r12" -> 0..8.
@@ -85,6 +73,7 @@ absl::Status ParseCall(Words words, const Names& names, CallStep* call) {
   if (!opcode.ok()) return opcode.status();
   call->request.opcode = *opcode;
   const Words argument_names = ArgumentNames(*opcode);
+  std::array<bool, hcall::kRegisterCount> given{};
   for (size_t i = 1; i < words.size(); ++i) {
     const std::pair<std::string, std::string> split =
         absl::StrSplit(words[i], absl::MaxSplits('=', 1));
@@ -94,6 +83,10 @@ absl::Status ParseCall(Words words, const Names& names, CallStep* call) {
     if (!index || *index >= hcall::kRegisterCount) {
       return absl::InvalidArgumentError(absl::StrCat("no argument '", words[i], "'"));
     }
+    if (given[*index]) {
+      return absl::InvalidArgumentError(absl::StrCat("'", words[i], "' gives an argument again"));
+    }
+    given[*index] = true;
     absl::StatusOr<uint64_t> value = Evaluate(named ? split.second : words[i], names);
     if (!value.ok()) return value.status();
     call->request.registers[*index] = *value;
@@ -130,20 +123,15 @@ absl::StatusOr<FinishStep> ParseFinish(const Words& words, const Names& names) {
   if (!order.ok()) return order.status();
   absl::StatusOr<int64_t> return_code = ParseReturnCode(words[2]);
   if (!return_code.ok()) return return_code.status();
-  return FinishStep{static_cast<int>(*order), *return_code};
-}
-
-// Takes a last word `defect=NAME` off.
-std::string TakeDefect(Words* words) {
-  constexpr absl::string_view kPrefix = "defect=";
-  if (words->empty() || !absl::StartsWith(words->back(), kPrefix)) return "";
-  std::string name = words->back().substr(kPrefix.size());
-  words->pop_back();
-  return name;
+  const absl::StatusOr<int> table_order = ToOrder(*order);
+  if (!table_order.ok()) return table_order.status();
+  return FinishStep{*table_order, *return_code};
 }
 
 absl::Status ParseExpect(Words words, const Names& names, Step* step) {
-  step->defect = TakeDefect(&words);
+  absl::StatusOr<std::string> defect = TakeDefect(&words);
+  if (!defect.ok()) return defect.status();
+  step->defect = *std::move(defect);
   const std::string what = words.size() > 1 ? words[1] : "";
   if (what != "entry" && what != "valid" && what != "order") {
     return absl::InvalidArgumentError("expected: expect entry, valid or order");
@@ -156,7 +144,9 @@ absl::Status ParseExpect(Words words, const Names& names, Step* step) {
   } else if (what == "valid") {
     step->action = ExpectValidStep{(*values)[0]};
   } else {
-    step->action = ExpectOrderStep{static_cast<int>((*values)[0])};
+    const absl::StatusOr<int> order = ToOrder((*values)[0]);
+    if (!order.ok()) return order.status();
+    step->action = ExpectOrderStep{*order};
   }
   return absl::OkStatus();
 }
@@ -212,12 +202,14 @@ absl::StatusOr<Step> ParseStep(const std::vector<std::string>& words, const Name
 
 absl::StatusOr<Expectation> ParseExpectation(std::vector<std::string> words, const Names& names) {
   Expectation expectation;
-  expectation.defect = TakeDefect(&words);
+  absl::StatusOr<std::string> defect = TakeDefect(&words);
+  if (!defect.ok()) return defect.status();
+  expectation.defect = *std::move(defect);
   if (words.empty()) return absl::InvalidArgumentError("'->' without a return code");
   if (words[0] == "any" || words[0] == "crash") {
     expectation.any = words[0] == "any";
     expectation.crash = words[0] == "crash";
-    if (words.size() == 1) return expectation;
+    if (words.size() == 1 && (expectation.crash || expectation.defect.empty())) return expectation;
     return absl::InvalidArgumentError(absl::StrCat("'", words[0], "' stands alone"));
   }
   for (absl::string_view text : absl::StrSplit(words[0], '|')) {
@@ -234,6 +226,9 @@ absl::StatusOr<Expectation> ParseExpectation(std::vector<std::string> words, con
         absl::StrSplit(words[i], absl::MaxSplits('=', 1));
     const std::optional<size_t> index = RegisterIndex(split.first);
     if (!index) return absl::InvalidArgumentError(absl::StrCat("no register '", words[i], "'"));
+    if (!expectation.registers[*index].empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("'", words[i], "' names a register again"));
+    }
     for (absl::string_view text : absl::StrSplit(split.second, '|')) {
       absl::StatusOr<uint64_t> value = Evaluate({text.data(), text.size()}, names);
       if (!value.ok()) return value.status();

@@ -35,7 +35,7 @@ struct CaseOutcome {
   double seconds = 0;
 
   bool failed() const { return !report.failures.empty(); }
-  bool skipped() const { return !report.skipped.empty(); }
+  bool skipped() const { return report.skipped.has_value(); }
 };
 
 struct SuiteReport {
@@ -46,19 +46,25 @@ struct SuiteReport {
   size_t passed() const { return cases.size() - failed() - skipped(); }
   size_t failed() const;
   size_t skipped() const;
-  // In how many answers each known fault showed; faults that did not are not in it.
+  // In how many answers each known fault showed that an answer of these cases is marked with; 0:
+  // all such cases were skipped.
   std::map<std::string, int> defects_seen() const;
 };
 
 struct SuiteOptions {
+  // Which cases to run, by "FILE: NAME"; null: all.
+  std::function<bool(const std::string&)> wanted;
   // Told of every case when it is done; may be null.
   std::function<void(const CaseOutcome&)> progress;
   // Asked before every case: is the run to stop? May be null.
   std::function<bool()> cancelled;
 };
 
-// Runs all cases that `files` have in `column`. INVALID_ARGUMENT: a script is malformed, and
-// nothing was run; CANCELLED.
+// INVALID_ARGUMENT: a script is malformed in one of `columns`.
+absl::Status CheckScripts(const std::vector<ScriptFile>& files, const std::vector<Column>& columns);
+
+// Runs the cases that `files` have in `column`. INVALID_ARGUMENT: a script is malformed, and
+// nothing was run; CANCELLED, or CaseReport::lost.
 absl::StatusOr<SuiteReport> RunSuite(const std::vector<ScriptFile>& files, Column column,
                                      MachineFactory make_machine, const SuiteOptions& options);
 

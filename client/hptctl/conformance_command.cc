@@ -1,11 +1,12 @@
 // hptctl conformance: the conformance vectors against hptd or, through an adapter, anything else.
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <random>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct ConformanceArguments {
   std::vector<std::string> profiles;
   std::string adapter;
   std::string junit;
+  std::string filter;
   bool verbose = false;
 };
 
@@ -43,7 +45,7 @@ class Subject {
     Subject subject(context);
     if (adapter.empty()) return subject;
     absl::StatusOr<std::unique_ptr<conformance::Adapter>> started =
-        conformance::Adapter::Start(adapter);
+        conformance::Adapter::Start(adapter, Interrupted);
     if (!started.ok()) return started.status();
     subject.adapter_ = *std::move(started);
     return subject;
@@ -61,22 +63,8 @@ class Subject {
   }
 
   absl::StatusOr<std::unique_ptr<Machine>> Make(const Case& test_case) {
-    absl::StatusOr<std::unique_ptr<Machine>> machine =
-        adapter_ ? adapter_->CreateMachine(test_case.spec)
-                 : CreateMachine(context_->target, absl::StrCat("conformance-", getpid()),
-                                 test_case.config);
-    if (absl::IsUnavailable(machine.status()) || absl::IsDeadlineExceeded(machine.status())) {
-      lost_ = machine.status();
-    }
-    return machine;
-  }
-
-  // Not OK once the subject could not be reached: no further case can be run.
-  const absl::Status& lost() const { return lost_; }
-  int Lost(const absl::Status& status) const {
-    if (!adapter_) return Fail(status);
-    absl::FPrintF(stderr, "hptctl: %s\n", status.message());
-    return kExitTransport;
+    if (adapter_) return adapter_->CreateMachine(test_case.spec);
+    return CreateMachine(context_->target, partition_, test_case.config);
   }
 
  private:
@@ -84,7 +72,8 @@ class Subject {
 
   const Context* context_;
   std::unique_ptr<conformance::Adapter> adapter_;
-  absl::Status lost_;
+  // Of every case, one after the other; a run that was killed may have left its own behind.
+  const std::string partition_ = absl::StrFormat("conformance-%08x", std::random_device{}());
 };
 
 // Tells now and then how far a run is.
@@ -106,6 +95,14 @@ class Progress {
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
+// Says what stopped the run. Fail() would tell how to start hptd.
+int Stop(const absl::Status& status, bool adapter) {
+  const bool transport = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  if (!adapter || !transport) return Fail(status);
+  absl::FPrintF(stderr, "hptctl: %s\n", status.message());
+  return kExitTransport;
+}
+
 absl::StatusOr<std::vector<Column>> ColumnsToRun(const ConformanceArguments& arguments,
                                                  const Subject& subject) {
   if (arguments.profiles.empty()) return subject.columns();
@@ -121,7 +118,9 @@ absl::StatusOr<std::vector<Column>> ColumnsToRun(const ConformanceArguments& arg
       return absl::InvalidArgumentError(absl::StrCat(
           "--profile ", name, ": hptd serves kvm-hv and qemu-tcg; the others are for --adapter"));
     }
-    columns.push_back(*column);
+    if (std::find(columns.begin(), columns.end(), *column) == columns.end()) {
+      columns.push_back(*column);
+    }
   }
   return columns;
 }
@@ -131,18 +130,35 @@ absl::StatusOr<SuiteReport> RunColumn(const std::vector<conformance::ScriptFile>
                                       const Context& context, Subject* subject) {
   Progress progress;
   conformance::SuiteOptions options;
-  options.cancelled = [&] { return Interrupted() || !subject->lost().ok(); };
+  if (!arguments.filter.empty()) {
+    const std::regex filter(arguments.filter);
+    options.wanted = [filter](const std::string& name) { return std::regex_search(name, filter); };
+  }
+  options.cancelled = Interrupted;
   options.progress = [&](const CaseOutcome& outcome) {
-    if (!subject->lost().ok()) return;
     if (!context.json) absl::PrintF("%s", CaseText(outcome, column, arguments.verbose));
     std::fflush(stdout);
     progress.Count(outcome, column);
   };
   absl::StatusOr<SuiteReport> report = conformance::RunSuite(
       files, column, [&](const Case& each) { return subject->Make(each); }, options);
-  if (!subject->lost().ok()) return subject->lost();
   if (report.ok() && !context.json) absl::PrintF("%s", SummaryText(*report));
   return report;
+}
+
+// Did anything differ, or was nothing to be seen?
+int ExitCodeOf(const std::vector<SuiteReport>& reports) {
+  size_t ran = 0;
+  size_t failed = 0;
+  size_t cases = 0;
+  for (const SuiteReport& report : reports) {
+    cases += report.cases.size();
+    failed += report.failed();
+    ran += report.failed() + report.passed();
+  }
+  if (cases == 0) return FailUsage("no case is left to run: see FILES, --profile and --filter");
+  if (ran == 0) absl::FPrintF(stderr, "hptctl: every case was skipped\n");
+  return failed > 0 || ran == 0 ? kExitNo : kExitOk;
 }
 
 int Run(const Context& context, const ConformanceArguments& arguments) {
@@ -150,31 +166,35 @@ int Run(const Context& context, const ConformanceArguments& arguments) {
       arguments.files.empty() ? conformance::BuiltInScripts()
                               : conformance::ReadScripts(arguments.files);
   if (!files.ok()) return Fail(files.status());
+  absl::StatusOr<JUnitFile> junit = JUnitFile::Open(arguments.junit);
+  if (!junit.ok()) return Fail(junit.status());
   CatchInterrupts();
   absl::StatusOr<Subject> subject = Subject::Open(context, arguments.adapter);
-  if (!subject.ok()) {
-    absl::FPrintF(stderr, "hptctl: %s\n", subject.status().message());
-    return kExitTransport;
-  }
+  if (!subject.ok()) return Stop(subject.status(), !arguments.adapter.empty());
   absl::StatusOr<std::vector<Column>> columns = ColumnsToRun(arguments, *subject);
   if (!columns.ok()) return FailUsage(std::string(columns.status().message()));
+  if (absl::Status status = conformance::CheckScripts(*files, *columns); !status.ok()) {
+    return Fail(status);
+  }
   std::vector<SuiteReport> reports;
-  bool failed = false;
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const Column column : *columns) {
     absl::StatusOr<SuiteReport> report = RunColumn(*files, column, arguments, context, &*subject);
-    if (!report.ok()) return subject->Lost(report.status());
-    failed = failed || report->failed() > 0;
+    if (!report.ok()) return Stop(report.status(), !arguments.adapter.empty());
     runs.push_back(SuiteJson(*report));
     reports.push_back(*std::move(report));
   }
-  if (!arguments.junit.empty()) {
-    if (absl::Status status = WriteJUnit(arguments.junit, reports); !status.ok()) {
-      return Fail(status);
-    }
-  }
   if (context.json) PrintJson({{"target", subject->name()}, {"runs", std::move(runs)}});
-  return failed ? kExitNo : kExitOk;
+  if (absl::Status status = junit->Write(reports); !status.ok()) return Fail(status);
+  return ExitCodeOf(reports);
+}
+
+// Empty, or what is wrong with a regular expression.
+std::string CheckRegex(const std::string& text) try {
+  static_cast<void>(std::regex(text));
+  return "";
+} catch (const std::regex_error& error) {
+  return absl::StrCat("\"", text, "\" is no regular expression: ", error.what());
 }
 
 }  // namespace
@@ -192,24 +212,31 @@ void AddConformanceCommand(CLI::App* app, Context* context) {
                    "Whose answers to expect: kvm-hv, qemu-tcg (default for hptd: both); with "
                    "--adapter also papr, kvm, qemu (default: what the adapter says)")
       ->allow_extra_args(false);
-  command->add_option("--adapter", arguments->adapter,
-                      "Run them on another implementation, through this program; a command line "
-                      "for the shell");
+  command
+      ->add_option("--adapter", arguments->adapter,
+                   "Run them on another implementation, through this program; a command line "
+                   "for the shell")
+      ->check([](const std::string& value) {
+        return std::string(value.empty() ? "an adapter needs a command" : "");
+      });
+  command
+      ->add_option("--filter", arguments->filter,
+                   "Only cases whose \"FILE: NAME\" this regular expression finds")
+      ->check(CheckRegex);
   command->add_option("--junit", arguments->junit,
                       "Also write the outcome to this file, as JUnit XML");
   command->add_flag("--verbose", arguments->verbose,
                     "Also print the cases that pass, or are skipped");
-  command->footer(
-      "\nEvery case gets a partition of its own. A known defect of an implementation counts as "
-      "passed;\n"
-      "one that does not show, or any other difference, fails. tests/conformance/README.md tells "
-      "how "
-      "to\n"
-      "hold another implementation against the vectors.\n"
-      "\nExamples:\n"
-      "  hptctl conformance --target local\n"
-      "  hptctl conformance --profile kvm-hv my.hcalls --verbose\n"
-      "  hptctl conformance --adapter build/release/bin/qemu_adapter --junit qemu.xml");
+  command->footer(R"(
+Every case gets a partition of its own. A known defect of an implementation counts as passed; one
+that does not show, or any other difference, fails. With --json every answer is printed, with the
+arguments. tests/conformance/README.md tells how to hold another implementation against the
+vectors.
+
+Examples:
+  hptctl conformance --target local
+  hptctl conformance --profile kvm-hv my.hcalls --verbose
+  hptctl conformance --adapter build/release/tests/qemu_adapter --junit qemu.xml)");
   command->callback([context, arguments] {
     // With an adapter there is no daemon that --target could name wrongly.
     if (!arguments->adapter.empty()) context->target = std::string(kLocalTarget);

@@ -2,8 +2,12 @@
 
 #include <tinyxml2.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/hptctl/context.h"
@@ -24,17 +28,25 @@ const char* OutcomeName(const CaseOutcome& outcome) {
   return outcome.skipped() ? "skipped" : "passed";
 }
 
+nlohmann::ordered_json RegistersJson(const hcall::Registers& registers) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const uint64_t value : registers) json.push_back(Hex(value));
+  return json;
+}
+
 nlohmann::ordered_json AnswerJson(const CaseOutcome& outcome, const conformance::Answer& answer) {
   const conformance::Step& step = outcome.test_case.steps[answer.step];
   nlohmann::ordered_json json = {{"line", step.line}, {"step", step.text}};
+  if (const auto* call = std::get_if<conformance::CallStep>(&step.action)) {
+    json["opcode"] = Hex(call->request.opcode);
+    json["arguments"] = RegistersJson(call->request.registers);
+  }
   if (answer.crashed) {
     json["crashed"] = true;
     return json;
   }
-  nlohmann::ordered_json registers = nlohmann::ordered_json::array();
-  for (const uint64_t value : answer.result.registers) registers.push_back(Hex(value));
   json["return_code"] = answer.result.return_code;
-  json["registers"] = std::move(registers);
+  json["registers"] = RegistersJson(answer.result.registers);
   return json;
 }
 
@@ -55,25 +67,45 @@ nlohmann::ordered_json CaseJson(const CaseOutcome& outcome) {
                                  {"failures", std::move(failures)},
                                  {"defects", outcome.report.defects},
                                  {"answers", std::move(answers)}};
-  if (outcome.skipped()) json["skipped"] = outcome.report.skipped;
+  if (outcome.skipped()) json["skipped"] = *outcome.report.skipped;
   return json;
+}
+
+// What XML 1.0 can hold of any bytes.
+std::string XmlText(const std::string& text) {
+  using nlohmann::json;
+  const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string valid = json::parse(quoted).get<std::string>();
+  std::replace_if(
+      valid.begin(), valid.end(),
+      [](char c) { return absl::ascii_iscntrl(c) && c != '\n' && c != '\t'; }, '?');
+  return valid;
+}
+
+std::string FailureText(const Failure& failure) {
+  return absl::StrFormat("line %d: %s", failure.line, failure.message);
 }
 
 void PrintCase(const CaseOutcome& outcome, tinyxml2::XMLPrinter* xml) {
   xml->OpenElement("testcase");
-  xml->PushAttribute("classname", outcome.file.c_str());
-  xml->PushAttribute("name", outcome.test_case.name.c_str());
+  xml->PushAttribute("classname", XmlText(outcome.file).c_str());
+  xml->PushAttribute("file", XmlText(outcome.file).c_str());
+  xml->PushAttribute("name", XmlText(outcome.test_case.name).c_str());
   xml->PushAttribute("line", outcome.test_case.line);
   xml->PushAttribute("time", outcome.seconds);
-  for (const Failure& failure : outcome.report.failures) {
+  if (outcome.failed()) {
     xml->OpenElement("failure");
-    xml->PushAttribute("message", absl::StrCat("line ", failure.line).c_str());
-    xml->PushText(failure.message.c_str());
+    xml->PushAttribute("message", XmlText(FailureText(outcome.report.failures.front())).c_str());
+    std::string text;
+    for (const Failure& failure : outcome.report.failures) {
+      absl::StrAppend(&text, FailureText(failure), "\n");
+    }
+    xml->PushText(XmlText(text).c_str());
     xml->CloseElement();
   }
   if (outcome.skipped()) {
     xml->OpenElement("skipped");
-    xml->PushAttribute("message", outcome.report.skipped.c_str());
+    xml->PushAttribute("message", XmlText(*outcome.report.skipped).c_str());
     xml->CloseElement();
   }
   xml->CloseElement();
@@ -98,10 +130,10 @@ std::string CaseText(const CaseOutcome& outcome, conformance::Column column, boo
   if (!outcome.failed() && !verbose) return "";
   std::string text = absl::StrFormat("%s:%d: %s [%s]: %s", outcome.file, outcome.test_case.line,
                                      outcome.test_case.name, Name(column), OutcomeName(outcome));
-  if (outcome.skipped()) absl::StrAppend(&text, ": ", outcome.report.skipped);
+  if (outcome.skipped()) absl::StrAppend(&text, ": ", *outcome.report.skipped);
   text += '\n';
   for (const Failure& failure : outcome.report.failures) {
-    absl::StrAppendFormat(&text, "  line %d: %s\n", failure.line, failure.message);
+    absl::StrAppend(&text, "  ", FailureText(failure), "\n");
   }
   return text;
 }
@@ -112,15 +144,19 @@ std::string SummaryText(const SuiteReport& report) {
                       report.passed(), report.failed(), report.skipped());
   std::map<std::string, int> reasons;
   for (const CaseOutcome& each : report.cases) {
-    if (each.skipped()) ++reasons[each.report.skipped];
+    if (each.skipped()) ++reasons[*each.report.skipped];
   }
   for (const auto& [reason, count] : reasons) {
     absl::StrAppendFormat(&text, "  skipped %d: %s\n", count, reason);
   }
   for (const auto& [name, answers] : report.defects_seen()) {
-    const auto what = report.defects.find(name);
-    absl::StrAppendFormat(&text, "  known defect %s in %d answers: %s\n", name, answers,
-                          what == report.defects.end() ? "" : what->second);
+    const std::string& what = report.defects.at(name);
+    if (answers > 0) {
+      absl::StrAppendFormat(&text, "  known defect %s in %d answers: %s\n", name, answers, what);
+    } else {
+      absl::StrAppendFormat(&text, "  known defect %s not seen, its cases were skipped: %s\n", name,
+                            what);
+    }
   }
   return text;
 }
@@ -137,19 +173,33 @@ nlohmann::ordered_json SuiteJson(const SuiteReport& report) {
           {"defects", std::move(defects)}, {"cases", std::move(cases)}};
 }
 
-absl::Status WriteJUnit(const std::string& path, const std::vector<SuiteReport>& reports) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("cannot write ", path));
-  }
-  tinyxml2::XMLPrinter xml(file);
+absl::StatusOr<JUnitFile> JUnitFile::Open(const std::string& path) {
+  JUnitFile junit;
+  if (path.empty()) return junit;
+  junit.path_ = path;
+  junit.file_.reset(std::fopen(path.c_str(), "w"));
+  if (junit.file_) return junit;
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+}
+
+absl::Status JUnitFile::Write(const std::vector<SuiteReport>& reports) {
+  if (!file_) return absl::OkStatus();
+  tinyxml2::XMLPrinter xml(file_.get());
   xml.PushHeader(/*writeBOM=*/false, /*writeDeclaration=*/true);
   xml.OpenElement("testsuites");
+  size_t tests = 0;
+  size_t failures = 0;
+  for (const SuiteReport& report : reports) {
+    tests += report.cases.size();
+    failures += report.failed();
+  }
+  xml.PushAttribute("tests", static_cast<unsigned>(tests));
+  xml.PushAttribute("failures", static_cast<unsigned>(failures));
   for (const SuiteReport& report : reports) PrintSuite(report, &xml);
   xml.CloseElement();
-  const bool written = std::ferror(file) == 0;
-  if (std::fclose(file) == 0 && written) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("cannot write all of ", path));
+  if (std::fflush(file_.get()) == 0 && std::ferror(file_.get()) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("cannot write all of ", path_));
 }
 
 }  // namespace papr::client::hptctl

@@ -3,11 +3,14 @@
 #ifndef CLIENT_HPTCTL_CONFORMANCE_REPORT_H_
 #define CLIENT_HPTCTL_CONFORMANCE_REPORT_H_
 
+#include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "client/conformance/suite.h"
 
 namespace papr::client::hptctl {
@@ -22,10 +25,23 @@ std::string SummaryText(const conformance::SuiteReport& report);
 
 nlohmann::ordered_json SuiteJson(const conformance::SuiteReport& report);
 
-// Writes a <testsuite> for each run, each case a <testcase> of the class FILE. FAILED_PRECONDITION:
-// `path` cannot be written.
-absl::Status WriteJUnit(const std::string& path,
-                        const std::vector<conformance::SuiteReport>& reports);
+// A file of JUnit XML: a <testsuite> for each run, each case a <testcase> of the class FILE.
+class JUnitFile {
+ public:
+  // Makes the file empty; an empty `path`: none, and nothing will be written. FAILED_PRECONDITION:
+  // it cannot be written.
+  static absl::StatusOr<JUnitFile> Open(const std::string& path);
+  // All of it. FAILED_PRECONDITION: it could not be written.
+  absl::Status Write(const std::vector<conformance::SuiteReport>& reports);
+
+ private:
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  std::string path_;
+  std::unique_ptr<std::FILE, CloseFile> file_;
+};
 
 }  // namespace papr::client::hptctl
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -30,7 +31,8 @@ class VectorTest : public testing::Test {
     for (const Failure& failure : report.failures) {
       ADD_FAILURE_AT(file_.c_str(), failure.line) << failure.message;
     }
-    EXPECT_EQ(report.skipped, "");
+    EXPECT_EQ(report.skipped, std::nullopt);
+    EXPECT_EQ(report.lost, absl::OkStatus());
   }
 
  private:

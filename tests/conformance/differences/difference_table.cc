@@ -1,7 +1,10 @@
 #include "tests/conformance/differences/difference_table.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,6 +21,7 @@ namespace {
 // One case in all columns.
 struct CaseInColumns {
   std::string name;
+  std::set<Column> columns;    // that have it
   std::vector<StepKey> steps;  // in order, of any column
   struct StepTold {
     Step step;
@@ -28,6 +32,7 @@ struct CaseInColumns {
 
 void AddColumn(const Case& test_case, Column column, CaseInColumns* all) {
   all->name = test_case.name;
+  all->columns.insert(column);
   StepKeys keys;
   for (const Step& step : test_case.steps) {
     std::optional<Told> told = Tell(step);
@@ -46,6 +51,18 @@ bool Disagree(const std::map<Column, CaseInColumns::StepTold>& told) {
     }
   }
   return false;
+}
+
+constexpr char kHeading[] =
+    "| case | step | PAPR (told) | KVM-HV (told) | QEMU (live) | hptd `kvm-hv` | hptd `qemu-tcg` | "
+    "vectors |\n|---|---|---|---|---|---|---|---|\n";
+
+// The N of a case named "14 row N: ...", or 0.
+int PointOf(const std::string& name) {
+  int point = 0;
+  const size_t at = name.find("14 row ");
+  if (at != std::string::npos) std::sscanf(name.c_str() + at, "14 row %d", &point);
+  return point;
 }
 
 std::string Cell(const std::string& text) {
@@ -74,6 +91,7 @@ class Document {
 
  private:
   struct Row {
+    int point = 0;                   // of the list in COVERAGE.md; 0: none
     std::string name;                // of the case
     int more = 0;                    // cases that follow with the same cells
     std::vector<std::string> cells;  // all but the first column
@@ -85,14 +103,16 @@ class Document {
 Made from the conformance vectors and from runs of them by `tests/conformance/differences/run.sh --refresh`; a
 test fails when it is stale. Do not edit.
 
-One row a case of `tests/conformance/vectors/` in which PAPR, Linux KVM-HV and QEMU do not all answer the
-same: the first step where they differ (that QEMU shows its software bit 0x40 in V is a row once). PAPR and KVM-HV: what the vectors tell (KVM-HV of Linux 6.1; its own
-hypercall code's recorded answers are replayed by `tests/conformance/replay/`). QEMU: what a live QEMU
-answered, or, in parentheses, what the vectors tell where QEMU cannot be made so. hptd: what it answered in each
-profile. "open": PAPR promises nothing. "-": the case does not exist there.
+PAPR and KVM-HV: what the vectors tell (KVM-HV of Linux 6.1; what its own hypercall code answered is recorded,
+and replayed by `tests/conformance/replay/`). QEMU: what a live QEMU answered or, in parentheses, what the vectors
+tell where it cannot be made so. hptd: what it answered, in each profile. "open": nothing is promised. "-":
+the profile has no such case. QEMU's software bit 0x40 is a difference only where it is the point.
 
-| case | step | PAPR | KVM-HV | QEMU | hptd `kvm-hv` | hptd `qemu-tcg` | vectors |
-|---|---|---|---|---|---|---|---|
+## Points
+
+One row for each point in which PAPR, Linux KVM-HV and QEMU do not all answer the same ("14 row N" of
+`tests/conformance/vectors/COVERAGE.md`): a vector, its first step in which they differ, and the answers.
+
 )";
   }
 
@@ -106,8 +126,25 @@ profile. "open": PAPR promises nothing. "-": the case does not exist there.
       defects_.merge(script->defects);
       for (const Case& each : script->cases) AddColumn(each, column, &cases[each.line]);
     }
-    for (const auto& [line, each] : cases) MakeRow(file.name, line, each);
+    for (auto& [line, each] : cases) {
+      AddAbsent(&each);
+      MakeRow(file.name, line, each);
+    }
     return absl::OkStatus();
+  }
+
+  // An implementation that has no such thing as a case of its profile shows.
+  static void AddAbsent(CaseInColumns* one) {
+    for (const Column column : {Column::kKvm, Column::kQemu}) {
+      if (one->columns.contains(column) || !one->columns.contains(ProfileOf(column))) continue;
+      for (auto& [key, told] : one->told) {
+        const auto of_profile = told.find(ProfileOf(column));
+        if (of_profile == told.end()) continue;
+        Told none;
+        none.none = true;
+        told.emplace(column, CaseInColumns::StepTold{of_profile->second.step, std::move(none)});
+      }
+    }
   }
 
   void MakeRow(const std::string& file, int line, const CaseInColumns& one) {
@@ -118,30 +155,38 @@ profile. "open": PAPR promises nothing. "-": the case does not exist there.
     if (disputed.empty()) return;
     const StepKey& key = *disputed.front();
     const auto& told = one.told.at(key);
+    const Step& step = told.begin()->second.step;
+    std::set<int> named;  // registers that some column tells of
+    for (const auto& [column, each] : told) {
+      for (const auto& [index, values] : each.told.registers) {
+        if (!each.told.same.contains(index)) named.insert(index);
+      }
+    }
     const auto of_column = [&](Column column) {
       const auto it = told.find(column);
-      return it == told.end() ? std::string() : it->second.told.text;
+      return it == told.end() ? std::string() : it->second.told.Text(step, named);
     };
     const auto of_run = [&](const RunRecord& run, Column column) {
       const auto expected = told.find(column);
       const auto answer = run.answers.find({file, line, key});
       if (expected == told.end() || answer == run.answers.end()) return std::string();
-      return AnswerText(expected->second.step, expected->second.told, answer->second);
+      return ToldBy(answer->second, expected->second.told).Text(step, named);
     };
     std::string qemu = of_run(runs_.qemu, Column::kQemu);
     if (qemu.empty() && told.contains(Column::kQemu)) {
       qemu = absl::StrCat("(", of_column(Column::kQemu), ")");
     }
-    std::string step = absl::StrCat("`", Cell(key.first), "`");
-    if (disputed.size() > 1) absl::StrAppend(&step, " and ", disputed.size() - 1, " more");
-    Row row = {one.name, 0, {std::move(step)}};
+    std::string call = absl::StrCat("`", StepText(step), "`");
+    if (disputed.size() > 1) absl::StrAppend(&call, " (and ", disputed.size() - 1, " more steps)");
+    Row row = {PointOf(one.name), one.name, 0, {std::move(call)}};
     for (const std::string& cell :
          {of_column(Column::kPapr), of_column(Column::kKvm), qemu,
           of_run(runs_.kvm_hv, Column::kKvmHv), of_run(runs_.qemu_tcg, Column::kQemuTcg),
           absl::StrCat("`", file, "`")}) {
       row.cells.push_back(Cell(cell));
     }
-    if (!rows_.empty() && rows_.back().cells == row.cells) {
+    if (row.point == 0 && !rows_.empty() && rows_.back().point == 0 &&
+        rows_.back().cells == row.cells) {
       ++rows_.back().more;
     } else {
       rows_.push_back(std::move(row));
@@ -149,10 +194,29 @@ profile. "open": PAPR promises nothing. "-": the case does not exist there.
   }
 
   void WriteRows() {
-    for (const Row& row : rows_) {
-      absl::StrAppend(&text_, "| ", Cell(row.name));
-      if (row.more > 0) absl::StrAppend(&text_, " (and ", row.more, " cases like it)");
-      absl::StrAppend(&text_, " | ", absl::StrJoin(row.cells, " | "), " |\n");
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [](const Row& a, const Row& b) { return a.point < b.point; });
+    const auto others =
+        std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.point > 0; });
+    absl::StrAppend(&text_, kHeading);
+    WriteRows(others, rows_.end());
+    absl::StrAppend(&text_, R"(
+## Other cases in which they differ
+
+Most of them show one of the points above by the way.
+
+)",
+                    kHeading);
+    WriteRows(rows_.begin(), others);
+  }
+
+  void WriteRows(std::vector<Row>::const_iterator first, std::vector<Row>::const_iterator last) {
+    for (; first != last; ++first) {
+      absl::StrAppend(&text_, "| ", Cell(first->name));
+      if (first->more > 0) {
+        absl::StrAppend(&text_, " (and ", first->more, " further cases with the same answers)");
+      }
+      absl::StrAppend(&text_, " | ", absl::StrJoin(first->cells, " | "), " |\n");
     }
   }
 
@@ -176,6 +240,10 @@ vectors for whoever runs them there.
       if (absl::StartsWith(name, "qemu-") && seen == 0) {
         return absl::FailedPreconditionError(
             absl::StrCat("the known fault ", name, " showed in no answer of ", runs_.qemu.target));
+      }
+      if (!absl::StartsWith(name, "qemu-")) {
+        absl::StrAppendFormat(&text_, "| `%s` | %s | - | - |\n", name, Cell(what));
+        continue;
       }
       absl::StrAppendFormat(&text_, "| `%s` | %s | %d | %d |\n", name, Cell(what), seen,
                             count(runs_.qemu_tcg, name));

@@ -46,10 +46,11 @@ TEST(DifferenceTable, ADisagreementIsARowAndAgreementIsNone) {
       "case the standard allows two answers\n"
       "  H_READ 0 0x4000\n    papr: -> H_BUSY|H_PARAMETER\n    kvm-hv,qemu-tcg: -> H_PARAMETER\n");
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(*table,
-              HasSubstr("| they do not | `H_ENTER EXACT 0 0x8000000000000001 0x12` | open | "
-                        "H_PARAMETER | H_SUCCESS r4=0x0 | H_PARAMETER | H_SUCCESS r4=0x0 | "
-                        "`x.hcalls` |\n"));
+  EXPECT_THAT(
+      *table,
+      HasSubstr("| they do not | `H_ENTER flags=0x8000000000 v=0x8000000000000001 r=0x12` | open | "
+                "H_PARAMETER | H_SUCCESS r4=0x0 | H_PARAMETER | H_SUCCESS r4=0x0 | "
+                "`x.hcalls` |\n"));
   for (const char* no_row : {"| they agree", "| the standard"}) {
     EXPECT_THAT(*table, Not(HasSubstr(no_row)));
   }
@@ -58,7 +59,7 @@ TEST(DifferenceTable, ADisagreementIsARowAndAgreementIsNone) {
 TEST(DifferenceTable, TheSoftwareBitIsARowOnlyWhereItIsThePoint) {
   const auto table = TableOf(
       "fixture order=18\n"
-      "defect bit it shows\n"
+      "defect qemu-bit it shows\n"
       "case by the way\n"
       "  H_ENTER EXACT 0 1 0x12\n    -> H_SUCCESS\n"
       "  papr,kvm-hv: expect entry 0 1 0x12\n"
@@ -66,12 +67,12 @@ TEST(DifferenceTable, TheSoftwareBitIsARowOnlyWhereItIsThePoint) {
       "case the point\n"
       "  H_ENTER EXACT 0 1 0x12\n    -> H_SUCCESS\n"
       "  papr,kvm-hv: expect entry 0 1 0x12\n"
-      "  qemu-tcg:    expect entry 0 0x41 0x12 defect=bit\n");
+      "  qemu-tcg:    expect entry 0 0x41 0x12 defect=qemu-bit\n");
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(*table, Not(HasSubstr("by the way")));
-  EXPECT_THAT(*table, HasSubstr("| the point | `expect entry 0` | V=0x1 R=0x12 | V=0x1 R=0x12 | "
+  EXPECT_THAT(*table, Not(HasSubstr("| by the way")));
+  EXPECT_THAT(*table, HasSubstr("| the point | `entry 0x0` | V=0x1 R=0x12 | V=0x1 R=0x12 | "
                                 "V=0x41 R=0x12 | V=0x1 R=0x12 | V=0x41 R=0x12 |"));
-  EXPECT_THAT(*table, HasSubstr("| `bit` | it shows | 1 | 1 |"));
+  EXPECT_THAT(*table, HasSubstr("| `qemu-bit` | it shows | 1 | 1 |"));
 }
 
 TEST(DifferenceTable, CasesAlikeShareARow) {
@@ -82,8 +83,44 @@ TEST(DifferenceTable, CasesAlikeShareARow) {
   }
   const auto table = TableOf(text);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(*table, HasSubstr("| one (and 2 cases like it) | `H_CLEAR_REF 0 0` |"));
+  EXPECT_THAT(*table,
+              HasSubstr("| one (and 2 further cases with the same answers) | `H_CLEAR_REF` |"));
   EXPECT_THAT(*table, Not(HasSubstr("| two")));
+}
+
+TEST(DifferenceTable, PointsComeFirstByNumber) {
+  std::string text = "fixture order=18\n";
+  for (const char* name : {"14 row 20: b", "no point", "hcalls 16.1, 14 row 3: a"}) {
+    text += std::string("case ") + name +
+            "\n  H_CLEAR_REF 0 0\n    papr,kvm-hv: -> H_NOT_FOUND\n    qemu-tcg: -> H_FUNCTION\n";
+  }
+  const auto table = TableOf(text);
+  ASSERT_TRUE(table.ok()) << table.status();
+  const size_t a = table->find("| hcalls 16.1, 14 row 3: a |");
+  const size_t b = table->find("| 14 row 20: b |");
+  const size_t other = table->find("| no point |");
+  ASSERT_NE(other, std::string::npos);
+  EXPECT_LT(a, b);
+  EXPECT_LT(b, table->find("## Other cases"));
+  EXPECT_LT(table->find("## Other cases"), other);
+}
+
+TEST(DifferenceTable, AnImplementationThatDoesNotHaveItDisagrees) {
+  const auto table = TableOf(
+      "fixture order=18\ncase a\n  without kvm\n  H_READ 0 0x4000\n    -> H_PARAMETER rest=same\n");
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(*table, HasSubstr("| a | `H_READ ptex=0x4000` | H_PARAMETER | does not have it | "
+                                "H_PARAMETER | H_PARAMETER | H_PARAMETER |"));
+}
+
+TEST(DifferenceTable, ARegisterThatOneChangesAndAnotherKeepsIsShown) {
+  const auto table = TableOf(
+      "fixture order=18\ncase a\n  H_BULK_REMOVE 1\n    papr: -> H_PARAMETER\n"
+      "    kvm-hv: -> H_PARAMETER r4=0xa000000000000001\n    qemu-tcg: -> H_PARAMETER rest=same\n");
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(*table,
+              HasSubstr("| H_PARAMETER | H_PARAMETER r4=0xa000000000000001 | H_PARAMETER "
+                        "r4=0x1 | H_PARAMETER r4=0xa000000000000001 | H_PARAMETER r4=0x1 |"));
 }
 
 TEST(DifferenceTable, WhatQemuCannotBeIsInParentheses) {

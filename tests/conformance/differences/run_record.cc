@@ -42,7 +42,7 @@ RunRecord RecordOf(const SuiteReport& report, const std::string& target) {
   record.failed = report.failed();
   record.defects = report.defects_seen();
   for (const CaseOutcome& outcome : report.cases) {
-    if (outcome.skipped()) ++record.skipped[outcome.report.skipped];
+    if (outcome.skipped()) ++record.skipped[*outcome.report.skipped];
     StepKeys keys;
     for (const Answer& answer : outcome.report.answers) {
       const StepKey key = keys.Next(outcome.test_case.steps[answer.step].text);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/conformance/describe.h"
 #include "hcall/abi.h"
 #include "mmu/hpte.h"
 
@@ -37,20 +38,6 @@ bool IsV(const CallStep& call, int index) {
   return (opcode == hcall::kHRemove || opcode == hcall::kHHashRemove) && index == 0;
 }
 
-std::string CallText(const Told& told) {
-  if (told.open) return "open";
-  if (told.crash) return "crash";
-  std::string text = CodeNames(told.codes);
-  for (const auto& [index, values] : told.registers) {
-    if (!told.same.contains(index)) {
-      absl::StrAppend(&text, " r", index + 4, "=", Values(values));
-    }
-  }
-  return text;
-}
-
-std::string EntryText(uint64_t v, uint64_t r) { return absl::StrFormat("V=0x%x R=0x%x", v, r); }
-
 Told TellCall(const CallStep& call) {
   Told told;
   bool marked = false;
@@ -70,11 +57,32 @@ Told TellCall(const CallStep& call) {
       if (!marked && !values.empty() && IsV(call, i)) told.ignored = mmu::kVSoftwareDirty;
     }
   }
-  told.text = CallText(told);
   return told;
 }
 
 }  // namespace
+
+std::string Told::Text(const Step& step, const std::set<int>& named) const {
+  if (open) return "open";
+  if (crash) return "crash";
+  if (none) return "does not have it";
+  if (std::holds_alternative<ExpectEntryStep>(step.action)) {
+    return absl::StrCat("V=", Values(registers.at(0)), " R=", Values(registers.at(1)));
+  }
+  if (std::holds_alternative<ExpectValidStep>(step.action)) {
+    return absl::StrCat(*registers.at(0).begin(), " valid");
+  }
+  if (std::holds_alternative<ExpectOrderStep>(step.action)) {
+    return absl::StrCat("order ", *registers.at(0).begin());
+  }
+  std::string text = CodeNames(codes);
+  for (const auto& [index, values] : registers) {
+    if (!same.contains(index) || named.contains(index)) {
+      absl::StrAppend(&text, " r", index + 4, "=", Values(values));
+    }
+  }
+  return text;
+}
 
 std::optional<Told> Tell(const Step& step) {
   if (const auto* call = std::get_if<CallStep>(&step.action)) return TellCall(*call);
@@ -83,21 +91,30 @@ std::optional<Told> Tell(const Step& step) {
   if (const auto* entry = std::get_if<ExpectEntryStep>(&step.action)) {
     told.registers = {{0, {entry->hpte.v}}, {1, {entry->hpte.r}}};
     told.ignored = step.defect.empty() ? mmu::kVSoftwareDirty : 0;
-    told.text = EntryText(entry->hpte.v, entry->hpte.r);
   } else if (const auto* valid = std::get_if<ExpectValidStep>(&step.action)) {
     told.registers = {{0, {valid->count}}};
-    told.text = absl::StrCat(valid->count, " valid");
   } else if (const auto* order = std::get_if<ExpectOrderStep>(&step.action)) {
     told.registers = {{0, {static_cast<uint64_t>(order->order)}}};
-    told.text = absl::StrCat("order ", order->order);
   } else {
     return std::nullopt;
   }
   return told;
 }
 
+Told ToldBy(const Answer& answer, const Told& told) {
+  Told came = told;
+  came.open = false;
+  came.crash = answer.crashed;
+  came.codes = {answer.result.return_code};
+  for (auto& [index, values] : came.registers) {
+    values = {answer.result.registers[static_cast<size_t>(index)]};
+  }
+  return came;
+}
+
 bool Disagree(const Told& a, const Told& b) {
   if (a.open || b.open) return false;
+  if (a.none || b.none) return a.none != b.none;
   if (a.crash || b.crash) return a.crash != b.crash;
   const auto in_b = [&](int64_t code) { return b.codes.contains(code); };
   if (std::none_of(a.codes.begin(), a.codes.end(), in_b)) return true;
@@ -114,20 +131,12 @@ bool Disagree(const Told& a, const Told& b) {
   return false;
 }
 
-std::string AnswerText(const Step& step, const Told& told, const Answer& answer) {
-  if (answer.crashed) return "crash";
-  const hcall::Registers& values = answer.result.registers;
-  if (std::holds_alternative<ExpectEntryStep>(step.action)) return EntryText(values[0], values[1]);
-  if (std::holds_alternative<ExpectValidStep>(step.action))
-    return absl::StrCat(values[0], " valid");
-  if (std::holds_alternative<ExpectOrderStep>(step.action))
-    return absl::StrCat("order ", values[0]);
-  Told came = told;
-  came.open = false;
-  came.crash = false;
-  came.codes = {answer.result.return_code};
-  for (auto& [index, each] : came.registers) each = {values[static_cast<size_t>(index)]};
-  return CallText(came);
+std::string StepText(const Step& step) {
+  if (const auto* call = std::get_if<CallStep>(&step.action)) return DescribeCall(call->request);
+  if (const auto* entry = std::get_if<ExpectEntryStep>(&step.action)) {
+    return absl::StrFormat("entry 0x%x", entry->ptex);
+  }
+  return std::holds_alternative<ExpectValidStep>(step.action) ? "valid entries" : "order";
 }
 
 }  // namespace papr::conformance

@@ -16,7 +16,10 @@ absl::Status QmpClient::Execute(std::string_view command) { return ExecuteAndAwa
 
 absl::Status QmpClient::ExecuteAndAwait(std::string_view command, std::string_view event) {
   const nlohmann::json message = {{"execute", command}};
-  if (const absl::Status sent = process_->Write(message.dump() + "\n"); !sent.ok()) return sent;
+  if (const absl::Status sent =
+          process_->Write(message.dump() + "\n", std::chrono::steady_clock::now() + patience_);
+      !sent.ok())
+    return sent;
   return AwaitAnswer(command, event);
 }
 

@@ -31,8 +31,8 @@ std::unique_ptr<ChildProcess> Shell(const std::string& script) {
 
 TEST(ChildProcess, SpeaksInLines) {
   const auto child = Shell("read word; echo \"got $word\"; echo; printf last");
-  EXPECT_EQ(child->Write("this\n"), absl::OkStatus());
   const auto deadline = steady_clock::now() + seconds(20);
+  EXPECT_EQ(child->Write("this\n", deadline), absl::OkStatus());
   EXPECT_EQ(*child->ReadLine(deadline), "got this");
   EXPECT_EQ(*child->ReadLine(deadline), "");
   EXPECT_TRUE(absl::IsAborted(child->ReadLine(deadline).status()));
@@ -68,12 +68,31 @@ TEST(ChildProcess, SaysHowASilentChildEnded) {
 
 TEST(ChildProcess, ItsInputCanBeEnded) {
   const auto child = Shell("cat; echo end");
-  EXPECT_EQ(child->Write("last"), absl::OkStatus());
+  const auto deadline = steady_clock::now() + seconds(20);
+  EXPECT_EQ(child->Write("last", deadline), absl::OkStatus());
   child->CloseInput();
-  EXPECT_EQ(*child->ReadLine(steady_clock::now() + seconds(20)), "lastend");
+  EXPECT_EQ(*child->ReadLine(deadline), "lastend");
   child->WaitOrKill(seconds(20));
   EXPECT_EQ(child->LastWords(), "exit status 0");
-  EXPECT_TRUE(absl::IsAborted(child->Write("more")));
+  EXPECT_TRUE(absl::IsAborted(child->Write("more", deadline)));
+}
+
+TEST(ChildProcess, OneThatDoesNotReadIsNotWrittenToForever) {
+  const auto child = Shell("exec sleep 100");
+  const absl::Status status =
+      child->Write(std::string(1 << 22, 'x'), steady_clock::now() + milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+TEST(ChildProcess, OutputThatIsNotReadIsSeen) {
+  const auto child = Shell("echo one; echo two; exec sleep 100");
+  const auto deadline = steady_clock::now() + seconds(20);
+  EXPECT_EQ(*child->ReadLine(deadline), "one");
+  while (!child->HasOutput() && steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(*child->ReadLine(deadline), "two");
+  EXPECT_FALSE(child->HasOutput());
 }
 
 TEST(ChildProcess, AnEndlessLineIsNotReadForever) {

@@ -166,6 +166,7 @@ TEST(Script, MalformedLinesAreNamed) {
       {"case a\n H_NOTHING 0", "line 2: 'H_NOTHING' is no step and no hcall"},
       {"case a\n H_READ 0 0", "line 2: hcall without '->' for kvm-hv"},
       {"case a\n H_READ 0 0\n qemu-tcg: -> 0", "line 2: hcall without '->'"},
+      {"case a\n H_READ ptex=1 0 2\n -> 0", "line 2: '0' gives an argument again"},
       {"case a\n H_READ flags=0 index=1\n -> 0", "line 2: no argument 'index=1'"},
       {"case a\n H_READ 0 X\n -> 0", "line 2: 'X' is no number and no name"},
       {"case a\n H_READ 0 0 0 0 0 0 0 0 0 0\n -> 0", "line 2: no argument '0'"},
@@ -197,13 +198,73 @@ TEST(Script, MalformedLinesAreNamed) {
       {"page A vsid=1 ea=0 ra=0 x=8", "line 1: a page has no field 'x=8'"},
       {"power: let X = 1", "line 1: 'power:' outside a case"},
       {"case a\n without kvm-hv", "line 2: no implementation 'kvm-hv'"},
-      {"fixture order=17\ncase a\n reset", "line 2: order"},
+      {"case a\n H_READ 0 0\n -> 0 r4=1 r4=2", "line 3: 'r4=2' names a register again"},
+      {"defect d x\ncase a\n H_READ 0 0\n -> any defect=d", "line 4: 'any' stands alone"},
+      {"case a\n H_READ 0 0\n -> 0 defect=", "line 3: 'defect=' without a name"},
+      {"case a\n expect order 0x100000012", "line 2: 0x100000012 is no order"},
+      {"case a\n finish 0x100000012 0", "line 2: 0x100000012 is no order"},
+      {"let 99 = 0", "line 1: '99' is no name"},
+      {"let VALID = 0", "line 1: 'VALID' means something already"},
+      {"page A.b vsid=1 ea=0 ra=0", "line 1: 'A.b' is no name"},
+      {"page A vsid=1 vsid=2 ea=0 ra=0", "line 1: 'vsid=2' gives a field again"},
+      {"page A 4K 64K vsid=1 ea=0 ra=0", "line 1: '64K' gives a field again"},
+      {"page A 1T 256M vsid=1 ea=0 ra=0", "line 1: '256M' gives a field again"},
+      {"defect d x\ndefect d y\n", "line 2: the defect 'd' is declared already"},
+      {"case a\n expect valid 0\ncase a\n", "line 3: another case is named 'a'"},
+      {"case a\n expect valid 0\n profiles papr", "line 3: 'profiles' after the first step"},
+      {"case a\n expect valid 0\n fixture order=18", "line 3: 'fixture' after the first step"},
+      {"case a\n expect valid 0\n without kvm", "line 3: 'without' after the first step"},
+      {"case a\n profiles", "line 2: expected: profiles"},
+      {"case a\n without", "line 2: expected: without"},
+      {"case a\n kvm-hv:\n reset", "line 2: nothing stands after the columns"},
+      {"papr: case a\n reset", "line 1: 'case' is for all columns"},
+      {"case a\n papr: for I in 0\n end", "line 2: 'for' is for all columns"},
+      {"case a\n papr: H_READ 0 0\n kvm-hv: -> 0", "line 3: a result in a column that does not"},
+      {"case a\n reset", "line 1: a case in which nothing is expected, for kvm-hv"},
+      {"case a\n H_READ 0 0\n -> any", "line 1: a case in which nothing is expected"},
+      {"fixture name=x\ncase a\n expect valid 0", "line 2: a fixture has no name"},
+      {"# a\rcase b", "line 1: a carriage return inside the line"},
+      {"fixture order=18", "no case in it"},
+      {"", "no case in it"},
+      {"fixture order=17\ncase a\n expect valid 0", "line 2: order"},
   };
   for (const auto& [text, message] : kBad) {
     const auto script = ParseScript(text, Column::kKvmHv);
     ASSERT_FALSE(script.ok()) << text;
     EXPECT_THAT(std::string(script.status().message()), HasSubstr(message));
   }
+}
+
+TEST(Script, AnExpectOfAnImplementationOnlyIsRefused) {
+  const auto script = ParseScript("case a\n qemu: expect valid 0", Column::kQemu);
+  EXPECT_THAT(std::string(script.status().message()), HasSubstr("line 2: an 'expect' of"));
+}
+
+TEST(Script, AResultExistsWhereItsCallDoes) {
+  constexpr char kText[] =
+      "case a\n H_READ 0 0\n -> 0\n papr: H_READ 0 99999999\n -> H_PARAMETER\n";
+  EXPECT_THAT(Cases(kText, Column::kPapr)[0].steps, SizeIs(2));
+  const std::vector<Case> cases = Cases(kText, Column::kKvmHv);
+  ASSERT_THAT(cases[0].steps, SizeIs(1));
+  EXPECT_THAT(std::get<CallStep>(cases[0].steps[0].action).expectations, SizeIs(1));
+}
+
+TEST(Script, ALoopOfACaseThatIsNotHereIsPassedOver) {
+  EXPECT_THAT(
+      Cases("case a\n profiles papr\n let A = 3\n for I in 0..A\n H_READ 0 I\n -> 0\n end\n",
+            Column::kKvmHv),
+      IsEmpty());
+}
+
+TEST(Script, LoopsHaveLimits) {
+  std::string nested = "case a\n";
+  for (int i = 0; i < 20000; ++i) nested += "for I in 0\n";
+  for (int i = 0; i < 20000; ++i) nested += "end\n";
+  EXPECT_THAT(std::string(ParseScript(nested, Column::kKvmHv).status().message()),
+              HasSubstr("line 18: loops nest deeper than 16"));
+  const auto many =
+      ParseScript("case a\nfor I in 0..0xffff\nfor J in 0..0xffff\nend\nend\n", Column::kKvmHv);
+  EXPECT_THAT(std::string(many.status().message()), HasSubstr("more than 1000000 lines"));
 }
 
 TEST(ScriptRunner, AGoodCaseHasNoFailures) {
@@ -219,12 +280,12 @@ TEST(ScriptRunner, AKnownDefectThatShowsIsCountedAndOneThatDoesNotIsAFailure) {
 defect a the first
 defect b the second
 case both
+  fixture order=18
   H_READ 0 0x4000
     -> H_PARAMETER defect=a
   H_READ 0 0
     -> H_PARAMETER defect=b
   expect valid 0 defect=a
-  fixture order=18
 )",
                                         Column::kKvmHv);
   ASSERT_THAT(cases, SizeIs(1));
@@ -285,7 +346,7 @@ TEST(ScriptRunner, ACrashIsAFailureUnlessItIsKnown) {
   const CaseReport unknown =
       RunBroken("case a\n H_READ 0 0\n -> 0\n", absl::AbortedError("assertion"));
   ASSERT_THAT(unknown.failures, SizeIs(1));
-  EXPECT_THAT(unknown.failures[0].message, HasSubstr("assertion"));
+  EXPECT_THAT(unknown.failures[0].message, HasSubstr("crashed: assertion"));
 }
 
 TEST(ScriptRunner, WhatAMachineCannotDoIsSkippedAndToldWhy) {
@@ -293,7 +354,8 @@ TEST(ScriptRunner, WhatAMachineCannotDoIsSkippedAndToldWhy) {
       RunBroken("case a\n H_READ 0 0\n -> 0\n", absl::UnimplementedError("no such thing"));
   EXPECT_THAT(report.failures, IsEmpty());
   EXPECT_EQ(report.skipped, "no such thing");
-  EXPECT_THAT(RunBroken("case a\n reset\n", absl::InternalError("broken")).failures, SizeIs(1));
+  EXPECT_THAT(RunBroken("case a\n expect valid 0\n", absl::InternalError("broken")).failures,
+              SizeIs(1));
 }
 
 TEST(ScriptRunner, FailuresNameTheLineAndDecodeWhatCame) {
@@ -312,11 +374,12 @@ TEST(ScriptRunner, FailuresNameTheLineAndDecodeWhatCame) {
   ASSERT_THAT(failures, SizeIs(7));  // the last step is not reached
   EXPECT_EQ(failures[0].line, 3);
   EXPECT_THAT(failures[0].message, HasSubstr("expected H_PTEG_FULL (-6), got H_SUCCESS (0)"));
-  EXPECT_THAT(failures[1].message, HasSubstr("expected r4 0x7, got 0x0"));
+  EXPECT_THAT(failures[1].message,
+              HasSubstr("expected r4 0x7, got 0x0 [H_ENTER v=0x1f81 r=0xfff012]"));
   EXPECT_EQ(failures[2].line, 4);
   EXPECT_THAT(failures[2].message,
               HasSubstr("expected V 0x1f91 (256M avpn 0x1f80 bolted valid), got 0x1f81"));
-  EXPECT_THAT(failures[3].message, HasSubstr("wimg 0x10 R C), got 0xfff012"));
+  EXPECT_THAT(failures[3].message, HasSubstr("wimg 2 R C), got 0xfff012"));
   EXPECT_THAT(failures[4].message, HasSubstr("expected 2 valid entries, got 1"));
   EXPECT_THAT(failures[5].message, HasSubstr("expected 20 as the order, got 24"));
   EXPECT_EQ(failures[6].line, 7);

@@ -25,12 +25,19 @@ std::unique_ptr<HashPageTable> MakeTable(int order = 18, uint64_t empty_v = 0) {
   return *std::move(table);
 }
 
-uint64_t ResidentBytes() {
-  uint64_t total = 0;
-  uint64_t resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+struct MemoryUse {
+  uint64_t mapped = 0;    // bytes
+  uint64_t resident = 0;  // bytes
+};
+
+MemoryUse ReadMemoryUse() {
+  MemoryUse use;
+  std::ifstream("/proc/self/statm") >> use.mapped >> use.resident;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return {use.mapped * page, use.resident * page};
 }
+
+uint64_t ResidentBytes() { return ReadMemoryUse().resident; }
 
 std::vector<std::pair<uint64_t, uint64_t>> TouchedRuns(const HashPageTable& table) {
   std::vector<std::pair<uint64_t, uint64_t>> runs;
@@ -214,6 +221,14 @@ TEST(HashPageTable, AnOrder36TableCostsOnlyWhatItTouches) {
   EXPECT_LT(grown, uint64_t{32} << 20);
   table->Clear();
   EXPECT_EQ(table->Read(stride + 1), (Hpte{0, 0}));
+}
+
+TEST(HashPageTable, ATableLeavesNothingMapped) {
+  MakeTable();  // what the first one needs once
+  const uint64_t before = ReadMemoryUse().mapped;
+  constexpr int kTables = 2000;
+  for (int i = 0; i < kTables; ++i) MakeTable();
+  EXPECT_LT(ReadMemoryUse().mapped, before + kTables * 4096 / 2);
 }
 
 TEST(HashPageTable, TheBudgetIsChargedUntilDestruction) {

@@ -116,6 +116,7 @@ TEST(PageSizeTable, CreateRefusesWhatCannotBe) {
       {"actual below base", {{k64K, 0x110, {{k4K, 0}}}}, "actual page shift 12 of base shift 16"},
       {"actual too large", {{k4K, 0, {{41, 0}}}}, "actual page shift 41"},
       {"SLB bits", {{k4K, 0x200, {{k4K, 0}}}}, "SLB encoding 0x200"},
+      {"SLB bits", {{k4K, 0x1, {{k4K, 0}}}}, "SLB encoding 0x1"},
       {"SLB bits", {{k4K, 0x140, {{k4K, 0}}}}, "SLB encoding 0x140"},
       {"LP beyond the page", {{k4K, 0, {{k64K, 0x10}}}}, "LP encoding 0x10"},
       {"LP beyond the field", {{k16M, 0x100, {{k16M, 0x100}}}}, "LP encoding 0x100"},
