@@ -84,6 +84,8 @@ std::string Differential::RunRandom(DifferentialRun& run, const hcall::Partition
     const std::vector<StepRecord> records = run.RunPlanned();
     if (!records.back().difference.empty()) return records.back().difference;
   }
+  // Before the table is read, which takes hypercalls too.
+  for (const auto& [outcome, count] : run.counts()) counts_[outcome] += count;
   const auto record = run.CompareTables();
   return record.has_value() ? record->difference : "";
 }
@@ -105,9 +107,12 @@ Outcome Differential::RunSeed(uint64_t seed, uint64_t hcalls) {
       return Outcome::kUnusable;
     }
     difference = RunRandom(**run, parsed->config, seed, hcalls, steps);
-    for (const auto& [outcome, count] : (*run)->counts()) counts_[outcome] += count;
+    if (difference.empty()) {
+      std::cout << "  equal: every answer, and all " << (*run)->state().entry_count()
+                << " entries of the table" << std::endl;
+      return Outcome::kEqual;
+    }
   }
-  if (difference.empty()) return Outcome::kEqual;
   std::cout << "a difference after " << steps.size() << " steps:\n" << difference << std::endl;
   ShrinkAndPrint(parsed->config, fixture, seed, steps);
   return Outcome::kDifferent;
@@ -154,9 +159,15 @@ int main(int argc, char** argv) {
   CLI::App app("Random hypercalls to a live QEMU and to hptd: are all answers equal?");
   app.add_option("--seed", options.seed, "of the first sequence; by default another every time")
       ->envname("HPTD_SEED");
-  app.add_option("--hcalls", options.hcalls, "of each sequence")->capture_default_str();
-  app.add_option("--seeds", options.seeds, "so many sequences, of consecutive seeds")
+  app.add_option("--hcalls", options.hcalls, "of each sequence")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--seeds", options.seeds,
+                 "so many sequences, of consecutive seeds; four meet every kind of partition")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.footer(
+      "\nExit status: 0 no difference, 1 a difference, 2 QEMU or the command line is unusable.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

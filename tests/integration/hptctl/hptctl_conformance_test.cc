@@ -105,6 +105,20 @@ TEST_F(HptctlConformanceTest, AnAdapterSaysWhoseAnswersItGives) {
   ReadAndRemove(script);
 }
 
+TEST_F(HptctlConformanceTest, TheAdapterInTheReadmeIsOne) {
+  std::stringstream text;
+  text << std::ifstream(std::string(TEST_DATA_DIR) + "/conformance/README.md").rdbuf();
+  const std::string readme = text.str();
+  const size_t begin = readme.find("while read -r request");
+  const size_t end = readme.find("```", begin);
+  ASSERT_NE(end, std::string::npos);
+  const ProgramResult result =
+      Run({"conformance", "--adapter", readme.substr(begin, end - begin), "--filter", "general"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("got H_FUNCTION (-2)"));
+  EXPECT_THAT(result.error, testing::Not(HasSubstr("expected ok")));
+}
+
 TEST_F(HptctlConformanceTest, AnAdapterThatEndsStopsTheRun) {
   const ProgramResult result =
       Run({"conformance", "--adapter", "read -r x; echo ok kvm box; read -r x"});
