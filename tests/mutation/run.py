@@ -4,9 +4,9 @@
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
-import random
 import re
 import resource
 import shlex
@@ -190,7 +190,11 @@ def select(arguments, root):
     chosen = [each for each in mutants.all_mutants(root) if re.search(arguments.only, each.name)]
     if arguments.all or arguments.count >= len(chosen):
         return chosen
-    sample = random.Random(arguments.seed).sample(chosen, arguments.count)
+    # By a hash of what the mutant is, not of where it stands: a change elsewhere leaves the rest as it was.
+    def rank(each):
+        return hashlib.sha256(f'{arguments.seed} {each.file} {each.column} {each.old} {each.new} '
+                              f'{each.line_before}'.encode()).digest()
+    sample = sorted(chosen, key=rank)[:arguments.count]
     return sorted(sample, key=lambda each: (each.file.endswith('.h'), each.file, each.offset))
 
 

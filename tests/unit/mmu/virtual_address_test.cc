@@ -71,6 +71,20 @@ TEST_P(WorkedExampleTest, TlbieOperandFromEitherGroup) {
   EXPECT_EQ(TlbieOperand(Secondary(), example().secondary_ptex + 5, example().sizes), example().rb);
 }
 
+// The page number bits that the AVA part of the operand lacks stand in bits 1 to 7, from the size
+// of the base page on.
+TEST(VirtualAddress, TlbieOperandHasEveryLowPageNumberBit) {
+  for (int bit = 0; bit < 4; ++bit) {
+    const VirtualAddress va = {SegmentSize::k256M, 0, uint64_t{0x10000} << bit};
+    const Hpte hpte = {AvpnWord(va, k64K) | kVLarge | kVValid, 0x1000};
+    const uint64_t rb = TlbieOperand(hpte, PrimaryPtex(Hash(va, k64K), 24), {k64K, k64K});
+    EXPECT_EQ(rb & 0xfe, uint64_t{0x10} << bit) << bit;
+  }
+  const VirtualAddress va = {SegmentSize::k256M, 0, 0x2000};  // 8K pages, which no processor has
+  const Hpte hpte = {AvpnWord(va, 13) | kVLarge | kVValid, 0};
+  EXPECT_EQ(TlbieOperand(hpte, PrimaryPtex(Hash(va, 13), 24), {13, 13}) & 0xfe, 0x2u);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, WorkedExampleTest, testing::ValuesIn(kWorkedExamples),
                          [](const auto& param) { return param.param.id; });
 
