@@ -28,11 +28,11 @@
 namespace papr::conformance {
 
 // Makes a machine with a fresh table.
-using MachineFactory = std::function<absl::StatusOr<std::unique_ptr<client::Machine>>()>;
+using FreshMachine = std::function<absl::StatusOr<std::unique_ptr<client::Machine>>()>;
 
 struct MachinePair {
-  MachineFactory reference;
-  MachineFactory subject;
+  FreshMachine reference;
+  FreshMachine subject;
 };
 
 // One step as it went.
