@@ -16,8 +16,6 @@ std::vector<MemoryRegion> RamOf(const PartitionConfig& config) {
   for (const MemoryRegion& region : config.memory) {
     if (region.kind == MemoryRegion::Kind::kRam) ram.push_back(region);
   }
-  std::sort(ram.begin(), ram.end(),
-            [](const MemoryRegion& a, const MemoryRegion& b) { return a.base < b.base; });
   return ram;
 }
 

@@ -123,7 +123,7 @@ class Partition {
   std::shared_ptr<mmu::HashPageTable> SnapshotTable() const;
 
   const PartitionConfig config_;
-  const std::vector<MemoryRegion> ram_;  // the RAM of `config_`, ascending
+  const std::vector<MemoryRegion> ram_;  // the RAM of `config_`
   const uint32_t enabled_;               // bit k: kServedOpcodes[k] answers
   mutable Quiescence quiescence_;
   std::shared_ptr<mmu::HashPageTable> table_;  // null for radix

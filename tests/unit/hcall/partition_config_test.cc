@@ -76,6 +76,13 @@ TEST(PartitionConfig, WhatCannotBeIsRefusedWithTheFieldFirst) {
        [](auto& c) {
          c.block_remove_sizes = {{mmu::k4K, mmu::k4K}, {mmu::k4K, mmu::k4K}};
        }},
+      {"block_remove_sizes",
+       [](auto& c) {
+         // Eight pages of 2 MB are more than the 8 MB that one AVPN names.
+         c.page_sizes = *mmu::PageSizeTable::Create({{21, 0x100, {{21, 0x1}}}},
+                                                    mmu::PageSizeTable::Match::kLpField);
+         c.block_remove_sizes = {{21, 21}};
+       }},
       {"hash_opcode_base:", [](auto& c) { c.hash_opcode_base = 0xf901; }},
       {"hash_opcode_base:", [](auto& c) { c.hash_opcode_base = 0xeffc; }},
       {"hash_opcode_base:", [](auto& c) { c.hash_opcode_base = 0xfff8; }},

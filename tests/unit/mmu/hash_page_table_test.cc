@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -246,6 +248,20 @@ TEST(HashPageTable, TheBudgetIsChargedUntilDestruction) {
 }
 
 // Whoever holds an entry's lock is alone with it.
+TEST(HashPageTable, AFreeSlotThatIsLockedIsWaitedFor) {
+  auto table = MakeTable();
+  for (uint64_t ptex = 1; ptex < kHptesPerPteg; ++ptex) ASSERT_TRUE(table->InsertAt(ptex, kHpte));
+  std::optional<HashPageTable::LockedEntry> held = table->Lock(0);
+  std::optional<uint64_t> found;
+  std::jthread other([&] {
+    if (auto entry = table->LockFirstFree(0)) found = entry->ptex();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  held.reset();
+  other.join();
+  EXPECT_EQ(found, 0u);
+}
+
 TEST(HashPageTable, LocksExclude) {
   const auto table = MakeTable();
   ASSERT_TRUE(table->InsertAt(9, {1, 0}));

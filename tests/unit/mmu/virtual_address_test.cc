@@ -69,6 +69,9 @@ TEST_P(WorkedExampleTest, TlbieOperandFromEitherGroup) {
   EXPECT_EQ(TlbieOperand(example().hpte, example().primary_ptex + 3, example().sizes),
             example().rb);
   EXPECT_EQ(TlbieOperand(Secondary(), example().secondary_ptex + 5, example().sizes), example().rb);
+  // Whatever the software bits are.
+  const Hpte marked = {example().hpte.v | kVHypervisor | kVBolted | 0x8, example().hpte.r};
+  EXPECT_EQ(TlbieOperand(marked, example().primary_ptex, example().sizes), example().rb);
 }
 
 // The page number bits that the AVA part of the operand lacks stand in bits 1 to 7, from the size
