@@ -27,7 +27,8 @@ hcall::Registers RandomHcalls::Enter(const ReferenceModel& state) {
   if (OneIn(8)) v |= kBolted;
   if (OneIn(8)) v |= SomeBits(kHypervisorBits | 0x8);
   if (OneIn(16)) v ^= kPresent;
-  if (OneIn(32)) v |= kSegmentSizeReserved;
+  // One that is bolted lets no resize of qemu-tcg succeed.
+  if (OneIn((v & kBolted) != 0 ? 512 : 32)) v |= kSegmentSizeReserved;
   uint64_t flags = OneIn(3) ? kExact : 0;
   if (OneIn(8)) flags |= SomeBits(kPageFlags);
   if (OneIn(16)) flags |= SomeBits(kIgnoredFlags);
