@@ -83,7 +83,7 @@ class Splitter {
                        prefix->columns.end())) {
       return ErrorInLine(number_, "a result in a column that does not have the call before it");
     }
-    const Columns& columns = prefix ? prefix->columns : result ? of_call_ : kAll;
+    const Columns& columns = prefix ? prefix->columns : result ? of_call_ : all_;
     if (!result) of_call_ = columns;
     if (!columns.contains(column_)) return absl::OkStatus();
     const bool own = prefix && !prefix->named.contains(ProfileOf(column_));
@@ -95,10 +95,10 @@ class Splitter {
     return absl::OkStatus();
   }
 
-  const Columns kAll = {kColumns.begin(), kColumns.end()};
+  const Columns all_ = {kColumns.begin(), kColumns.end()};
   const Column column_;
   int number_ = 0;
-  Columns of_call_ = kAll;  // columns of the last line that is no result
+  Columns of_call_ = all_;  // columns of the last line that is no result
   std::vector<ScriptLine> lines_;
 };
 
