@@ -13,7 +13,7 @@ Outcome ClearBit(Partition& partition, Registers& registers, uint64_t bit) {
   auto entry = LockValid(partition.table(), ptex);
   if (!entry.has_value()) return {kHNotFound};
   const mmu::Hpte old = entry->hpte();
-  if ((old.r & bit) != 0) entry->Store({old.v, old.r & ~bit});
+  if ((old.r & bit) != 0) entry->ClearReferenceChange(bit);
   registers[0] = old.r;
   return {kHSuccess, 1};
 }

@@ -188,8 +188,8 @@ absl::Status Partition::SetReferenceChange(std::span<const ReferenceChange> upda
       return absl::FailedPreconditionError(absl::StrFormat(
           "updates[%d].ptex: the entry at 0x%x is not valid", *applied, update.ptex));
     }
-    entry.Store({entry.v(), entry.r() | (update.referenced ? mmu::kRReferenced : 0) |
-                                (update.changed ? mmu::kRChanged : 0)});
+    entry.SetReferenceChange((update.referenced ? mmu::kRReferenced : 0) |
+                             (update.changed ? mmu::kRChanged : 0));
   }
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@ namespace papr::mmu {
 namespace {
 
 void Pause() {
+  SpinYieldPoint();
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
@@ -81,6 +82,8 @@ HashPageTable::~HashPageTable() {
 
 HashPageTable::LockedEntry HashPageTable::Lock(uint64_t ptex) {
   std::atomic<uint64_t>& v = entries_[ptex].v;
+  StepYieldPoint();
+  if (kEntryLockBroken) return Locked(ptex, v.load(std::memory_order_acquire) & ~kLock);
   for (;;) {
     const uint64_t old = v.fetch_or(kLock, std::memory_order_acquire);
     if ((old & kLock) == 0) return Locked(ptex, old);
@@ -92,6 +95,8 @@ std::optional<HashPageTable::LockedEntry> HashPageTable::TryLockIfValid(uint64_t
   std::atomic<uint64_t>& v = entries_[ptex].v;
   uint64_t old = v.load(std::memory_order_relaxed);
   if ((old & (kVValid | kLock)) != kVValid) return std::nullopt;
+  StepYieldPoint();
+  if (kEntryLockBroken) return Locked(ptex, old);
   if (!v.compare_exchange_strong(old, old | kLock, std::memory_order_acquire,
                                  std::memory_order_relaxed)) {
     return std::nullopt;
@@ -127,6 +132,8 @@ std::optional<HashPageTable::LockedEntry> HashPageTable::LockFirstFree(uint64_t 
     std::atomic<uint64_t>& v = entries_[ptex].v;
     uint64_t old = v.load(std::memory_order_relaxed);
     if ((old & (kVValid | kLock)) != 0) continue;
+    StepYieldPoint();
+    if (kEntryLockBroken) return Locked(ptex, old);
     if (v.compare_exchange_strong(old, old | kLock, std::memory_order_acquire,
                                   std::memory_order_relaxed)) {
       MarkTouched(ptex);
@@ -192,8 +199,34 @@ std::optional<HashPageTable::LockedEntry> HashPageTable::LockInPteg(uint64_t pte
 }
 
 void HashPageTable::Clear() {
+  for (EntryObserver* observer : observers_) {
+    if (observer != nullptr) observer->OnClear();
+  }
   madvise(entries_, bytes(), MADV_DONTNEED);
   madvise(touched_, TouchedBytes(), MADV_DONTNEED);
+}
+
+void HashPageTable::SetObserver(ObserverKind kind, EntryObserver* observer) {
+  observers_[static_cast<size_t>(kind)] = observer;
+  observed_ = observers_ != decltype(observers_){};
+}
+
+void HashPageTable::TellStore(uint64_t ptex, const Hpte& old, const Hpte& now) {
+  for (EntryObserver* observer : observers_) {
+    if (observer != nullptr) observer->OnStore(ptex, old, now);
+  }
+}
+
+void HashPageTable::TellSetReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits) {
+  for (EntryObserver* observer : observers_) {
+    if (observer != nullptr) observer->OnSetReferenceChange(ptex, old, bits);
+  }
+}
+
+void HashPageTable::TellClearReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits) {
+  for (EntryObserver* observer : observers_) {
+    if (observer != nullptr) observer->OnClearReferenceChange(ptex, old, bits);
+  }
 }
 
 void HashPageTable::MarkTouched(uint64_t ptex) {

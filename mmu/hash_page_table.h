@@ -14,6 +14,7 @@
 #ifndef MMU_HASH_PAGE_TABLE_H_
 #define MMU_HASH_PAGE_TABLE_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +23,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "mmu/entry_observer.h"
 #include "mmu/hpte.h"
 #include "mmu/memory_budget.h"
+#include "mmu/yield_point.h"
 
 namespace papr::mmu {
 
@@ -51,8 +54,9 @@ class HashPageTable {
   uint64_t hash_mask() const { return pteg_count() - 1; }
   bool Contains(uint64_t ptex) const { return ptex < entry_count(); }
 
-  // An entry with its lock held. `v()` and `r()` are the words at the time of locking; Store()
-  // replaces both and the destructor unlocks. Holding one, a thread must not wait for others.
+  // An entry with its lock held. `v()` and `r()` are the words as of now; the functions that change
+  // them tell the observers, and the destructor unlocks. Holding one, a thread must not wait for
+  // others.
   class LockedEntry {
    public:
     LockedEntry(LockedEntry&& other) noexcept
@@ -70,15 +74,31 @@ class HashPageTable {
     const Hpte& hpte() const { return hpte_; }
     bool valid() const { return (hpte_.v & kVValid) != 0; }
 
+    // Replaces both words.
     void Store(const Hpte& hpte) {
-      hpte_ = hpte;
-      table_->StoreR(ptex_, hpte.r);
+      if (table_->observed_) table_->TellStore(ptex_, hpte_, hpte);
+      Set(hpte);
+    }
+    // Sets `bits` (kRReferenced, kRChanged) as a table walk does. Requires valid().
+    void SetReferenceChange(uint64_t bits) {
+      if (table_->observed_) table_->TellSetReferenceChange(ptex_, hpte_, bits);
+      Set({hpte_.v, hpte_.r | bits});
+    }
+    // Clears `bits`, all of which are set. Requires valid().
+    void ClearReferenceChange(uint64_t bits) {
+      if (table_->observed_) table_->TellClearReferenceChange(ptex_, hpte_, bits);
+      Set({hpte_.v, hpte_.r & ~bits});
     }
 
    private:
     friend class HashPageTable;
     LockedEntry(HashPageTable* table, uint64_t ptex, const Hpte& hpte)
         : table_(table), ptex_(ptex), hpte_(hpte) {}
+
+    void Set(const Hpte& hpte) {
+      hpte_ = hpte;
+      table_->StoreR(ptex_, hpte.r);
+    }
 
     HashPageTable* table_;
     uint64_t ptex_;
@@ -124,6 +144,13 @@ class HashPageTable {
   // meanwhile may or may not be visited. Cost: the touched part of the table.
   void ForEachTouchedRun(absl::FunctionRef<void(uint64_t first, uint64_t count)> visit) const;
 
+  // What may follow the changes of entries; at most one of each.
+  enum class ObserverKind : uint8_t { kReverseMap, kExport };
+  static constexpr int kObserverKinds = 2;
+  // Makes `observer`, which must outlive its use, learn of every change from now on; null: nothing
+  // does. Requires that no other function of the table runs.
+  void SetObserver(ObserverKind kind, EntryObserver* observer);
+
   // Every entry outside the runs of ForEachTouchedRun() reads as this.
   Hpte empty_entry() const { return {empty_v_, 0}; }
   // Bytes of the touched runs: what the table costs in memory, at a granularity of kRunBytes.
@@ -150,19 +177,25 @@ class HashPageTable {
   uint64_t ToStored(uint64_t v) const { return v ^ empty_v_; }
   void StoreR(uint64_t ptex, uint64_t r) { entries_[ptex].r.store(r, std::memory_order_relaxed); }
   void Unlock(uint64_t ptex, uint64_t v) {
+    StepYieldPoint();  // between R and V
     entries_[ptex].v.store(ToStored(v), std::memory_order_release);
   }
   LockedEntry Locked(uint64_t ptex, uint64_t stored_v) {
     return {this, ptex, {ToStored(stored_v), entries_[ptex].r.load(std::memory_order_relaxed)}};
   }
   void MarkTouched(uint64_t ptex);
+  void TellStore(uint64_t ptex, const Hpte& old, const Hpte& now);
+  void TellSetReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits);
+  void TellClearReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits);
   std::optional<LockedEntry> LockInPteg(uint64_t pteg, uint64_t want, bool* changed);
 
   const int order_;
   const uint64_t empty_v_;
+  bool observed_ = false;  // any of `observers_`
   Entry* entries_ = nullptr;
   std::atomic<uint64_t>* touched_ = nullptr;  // one bit a run
   std::shared_ptr<MemoryBudget> budget_;
+  std::array<EntryObserver*, kObserverKinds> observers_{};
 };
 
 }  // namespace papr::mmu
