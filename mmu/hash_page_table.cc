@@ -1,12 +1,7 @@
 #include "mmu/hash_page_table.h"
 
-#include <sys/mman.h>
-
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
-
 #include <bit>
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,6 +10,10 @@
 namespace papr::mmu {
 namespace {
 
+// Largest order whose table is asked for in huge pages. A guest that fills a table of 4 GB has 512
+// GB of RAM; larger tables are more likely sparse, and each entry of a sparse one would cost 2 MB.
+constexpr int kMaxHugePageOrder = 32;
+
 void Pause() {
   SpinYieldPoint();
 #if defined(__x86_64__) || defined(__i386__)
@@ -22,31 +21,11 @@ void Pause() {
 #endif
 }
 
-// Both words of an entry in one aligned 16-byte load. Processors with AVX make that load atomic
-// (Intel and AMD both document it); elsewhere the entry lock is taken.
-#if defined(__x86_64__)
-const bool kPairLoadIsAtomic = __builtin_cpu_supports("avx") != 0;
-
-Hpte LoadPair(const void* entry) {
-  __m128i pair;
-  asm volatile("movdqa %1, %0" : "=x"(pair) : "m"(*static_cast<const __m128i*>(entry)) : "memory");
-  return {static_cast<uint64_t>(_mm_cvtsi128_si64(pair)),
-          static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(pair, pair)))};
-}
-#else
-constexpr bool kPairLoadIsAtomic = false;
-
-Hpte LoadPair(const void*) { return {}; }
-#endif
-
-// Zeroed memory that costs nothing until it is written. Null if the host has no room.
-void* Reserve(uint64_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
-}
-
 }  // namespace
+
+#if defined(__x86_64__)
+const bool internal::kPairLoadIsAtomic = __builtin_cpu_supports("avx") != 0;
+#endif
 
 absl::StatusOr<std::unique_ptr<HashPageTable>> HashPageTable::Create(
     int order, uint64_t empty_v, std::shared_ptr<MemoryBudget> budget) {
@@ -62,8 +41,12 @@ absl::StatusOr<std::unique_ptr<HashPageTable>> HashPageTable::Create(
   }
   // From here on the destructor gives everything back.
   auto table = std::unique_ptr<HashPageTable>(new HashPageTable(order, empty_v, std::move(budget)));
-  table->entries_ = static_cast<Entry*>(Reserve(bytes));
-  table->touched_ = static_cast<std::atomic<uint64_t>*>(Reserve(table->TouchedBytes()));
+  table->entry_memory_ =
+      HostMemory(bytes, order <= kMaxHugePageOrder ? HostMemory::HugePages::kIfPossible
+                                                   : HostMemory::HugePages::kNo);
+  table->touched_memory_ = HostMemory(table->TouchedBytes(), HostMemory::HugePages::kNo);
+  table->entries_ = static_cast<AtomicHpte*>(table->entry_memory_.data());
+  table->touched_ = static_cast<std::atomic<uint64_t>*>(table->touched_memory_.data());
   if (table->entries_ == nullptr || table->touched_ == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrFormat("the host has no address space for a table of order %d", order));
@@ -75,19 +58,16 @@ HashPageTable::HashPageTable(int order, uint64_t empty_v, std::shared_ptr<Memory
     : order_(order), empty_v_(empty_v), budget_(std::move(budget)) {}
 
 HashPageTable::~HashPageTable() {
-  if (entries_ != nullptr) munmap(entries_, bytes());
-  if (touched_ != nullptr) munmap(touched_, TouchedBytes());
   if (budget_ != nullptr) budget_->Refund(bytes());
 }
 
-HashPageTable::LockedEntry HashPageTable::Lock(uint64_t ptex) {
+// V as it was when the lock was taken.
+uint64_t HashPageTable::WaitForLock(uint64_t ptex) {
   std::atomic<uint64_t>& v = entries_[ptex].v;
-  StepYieldPoint();
-  if (kEntryLockBroken) return Locked(ptex, v.load(std::memory_order_acquire) & ~kLock);
   for (;;) {
-    const uint64_t old = v.fetch_or(kLock, std::memory_order_acquire);
-    if ((old & kLock) == 0) return Locked(ptex, old);
     while ((v.load(std::memory_order_relaxed) & kLock) != 0) Pause();
+    const uint64_t old = v.fetch_or(kLock, std::memory_order_acquire);
+    if ((old & kLock) == 0) return old;
   }
 }
 
@@ -104,46 +84,36 @@ std::optional<HashPageTable::LockedEntry> HashPageTable::TryLockIfValid(uint64_t
   return Locked(ptex, old);
 }
 
-Hpte HashPageTable::Read(uint64_t ptex) const {
-  // Two loads could pair the V of one entry with the R of another that came between two equal Vs. A
-  // locked entry is in the middle of a change; an unlocked one loaded as a whole is consistent.
-  if (kPairLoadIsAtomic) {
-    for (;;) {
-      const Hpte stored = LoadPair(&entries_[ptex]);
-      if ((stored.v & kLock) == 0) return {ToStored(stored.v), stored.r};
-      Pause();
-    }
+Hpte HashPageTable::ReadSlowly(uint64_t ptex) const {
+  if (!internal::kPairLoadIsAtomic) {
+    return const_cast<HashPageTable*>(this)->Lock(ptex).hpte();  // changes nothing but the lock
   }
-  return const_cast<HashPageTable*>(this)->Lock(ptex).hpte();  // changes nothing but the lock
+  for (;;) {
+    Pause();
+    const Hpte stored = internal::LoadPair(&entries_[ptex]);
+    if ((stored.v & kLock) == 0) return {ToStored(stored.v), stored.r};
+  }
 }
 
-std::optional<HashPageTable::LockedEntry> HashPageTable::LockFirstFree(uint64_t pteg) {
+// LockFirstFree() where no slot was free at a glance. Slots looked at one after another prove
+// nothing, since one may have become free behind the look while the last free one was taken: all
+// eight locks are held at once. A thread that holds locks waits for none, so it starts again where
+// a slot is held.
+std::optional<HashPageTable::LockedEntry> HashPageTable::LockFreeOfAll(uint64_t pteg) {
   const uint64_t first = pteg << kPtegShift;
-  // First try takes only slots that are free at a glance; a slot that another thread holds may be
-  // about to become free, so the second try waits for each slot's lock. The glance has no branch:
-  // both cache lines of the group are fetched at once, and which slot is free is not guessed.
-  uint32_t free = 0;
-  for (int slot = 0; slot < kHptesPerPteg; ++slot) {
-    const uint64_t v = entries_[first + slot].v.load(std::memory_order_relaxed);
-    free |= uint32_t{(v & (kVValid | kLock)) == 0} << slot;
-  }
-  for (; free != 0; free &= free - 1) {
-    const uint64_t ptex = first + static_cast<uint64_t>(std::countr_zero(free));
-    std::atomic<uint64_t>& v = entries_[ptex].v;
-    uint64_t old = v.load(std::memory_order_relaxed);
-    if ((old & (kVValid | kLock)) != 0) continue;
-    StepYieldPoint();
-    if (kEntryLockBroken) return Locked(ptex, old);
-    if (v.compare_exchange_strong(old, old | kLock, std::memory_order_acquire,
-                                  std::memory_order_relaxed)) {
-      MarkTouched(ptex);
-      return Locked(ptex, old);
+  for (;;) {
+    int slot = 0;
+    {
+      std::array<std::optional<LockedEntry>, kHptesPerPteg> held;
+      for (; slot < kHptesPerPteg; ++slot) {
+        auto entry = TryLockIfValid(first + slot);
+        if (!entry.has_value()) break;
+        held[slot].emplace(std::move(*entry));
+      }
     }
+    if (slot == kHptesPerPteg) return std::nullopt;
+    if (auto entry = LockIfFree(first + slot)) return entry;
   }
-  for (uint64_t ptex = first; ptex < first + kHptesPerPteg; ++ptex) {
-    if (auto entry = LockIfFree(ptex)) return entry;
-  }
-  return std::nullopt;
 }
 
 std::optional<HashPageTable::LockedEntry> HashPageTable::LockIfFree(uint64_t ptex) {
@@ -169,41 +139,12 @@ bool HashPageTable::InsertAt(uint64_t ptex, const Hpte& hpte) {
   return true;
 }
 
-std::optional<HashPageTable::LockedEntry> HashPageTable::LockByHash(uint64_t hash, uint64_t avpn) {
-  const uint64_t groups[] = {hash & hash_mask(), ~hash & hash_mask()};
-  for (const bool secondary : {false, true}) {
-    const uint64_t want = avpn | kVValid | (secondary ? kVSecondary : 0);
-    bool changed = false;
-    do {
-      auto entry = LockInPteg(groups[secondary ? 1 : 0], want, &changed);
-      if (entry.has_value()) return entry;
-    } while (changed);
-  }
-  return std::nullopt;
-}
-
-// One pass over a PTEG for an entry whose B, AVPN, H and valid bits are `want`. `changed`: an entry
-// that matched was another one by the time its lock was taken, so the pass proves nothing.
-std::optional<HashPageTable::LockedEntry> HashPageTable::LockInPteg(uint64_t pteg, uint64_t want,
-                                                                    bool* changed) {
-  constexpr uint64_t kWant = kVCompare | kVSecondary | kVValid;
-  *changed = false;
-  const uint64_t first = pteg << kPtegShift;
-  for (uint64_t ptex = first; ptex < first + kHptesPerPteg; ++ptex) {
-    if ((entries_[ptex].v.load(std::memory_order_acquire) & kWant) != want) continue;
-    LockedEntry entry = Lock(ptex);
-    if ((entry.v() & kWant) == want) return entry;
-    *changed = true;
-  }
-  return std::nullopt;
-}
-
 void HashPageTable::Clear() {
   for (EntryObserver* observer : observers_) {
     if (observer != nullptr) observer->OnClear();
   }
-  madvise(entries_, bytes(), MADV_DONTNEED);
-  madvise(touched_, TouchedBytes(), MADV_DONTNEED);
+  entry_memory_.Zero();
+  touched_memory_.Zero();
 }
 
 void HashPageTable::SetObserver(ObserverKind kind, EntryObserver* observer) {
@@ -211,30 +152,21 @@ void HashPageTable::SetObserver(ObserverKind kind, EntryObserver* observer) {
   observed_ = observers_ != decltype(observers_){};
 }
 
-void HashPageTable::TellStore(uint64_t ptex, const Hpte& old, const Hpte& now) {
+void HashPageTable::TellStore(uint64_t ptex, Hpte old, Hpte now) {
   for (EntryObserver* observer : observers_) {
     if (observer != nullptr) observer->OnStore(ptex, old, now);
   }
 }
 
-void HashPageTable::TellSetReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits) {
+void HashPageTable::TellSetReferenceChange(uint64_t ptex, Hpte old, uint64_t bits) {
   for (EntryObserver* observer : observers_) {
     if (observer != nullptr) observer->OnSetReferenceChange(ptex, old, bits);
   }
 }
 
-void HashPageTable::TellClearReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits) {
+void HashPageTable::TellClearReferenceChange(uint64_t ptex, Hpte old, uint64_t bits) {
   for (EntryObserver* observer : observers_) {
     if (observer != nullptr) observer->OnClearReferenceChange(ptex, old, bits);
-  }
-}
-
-void HashPageTable::MarkTouched(uint64_t ptex) {
-  const uint64_t run = ptex >> kRunShift;
-  std::atomic<uint64_t>& word = touched_[run / 64];
-  const uint64_t bit = uint64_t{1} << (run % 64);
-  if ((word.load(std::memory_order_relaxed) & bit) == 0) {
-    word.fetch_or(bit, std::memory_order_relaxed);
   }
 }
 
