@@ -149,6 +149,12 @@ struct HcallResult {
   Registers registers{};
 };
 
+// How a list of hcalls runs.
+enum class BatchMode : uint8_t {
+  kAll,               // run every hcall whatever the others return
+  kStopAtFirstError,  // stop after the first that does not return H_SUCCESS
+};
+
 }  // namespace papr::hcall
 
 #endif  // HCALL_ABI_H_

@@ -1,5 +1,6 @@
 // H_BULK_REMOVE, 0x124 (LoPAR "H_BULK_REMOVE").
 
+#include "hcall/batch_loop.h"
 #include "hcall/bulk_specifier.h"
 #include "hcall/entry_ops.h"
 #include "hcall/hcall_table.h"
@@ -48,6 +49,11 @@ Outcome BulkRemove(Partition& partition, Registers& registers) {
     tsh = RemoveOne(partition, tsh, tsl);
   }
   return {kHSuccess, kOutputs};
+}
+
+[[gnu::flatten]] size_t BulkRemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
+                                       BatchMode mode, std::span<HcallResult> results) {
+  return LoopOver<BulkRemove, PrefetchBulk>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

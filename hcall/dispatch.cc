@@ -4,28 +4,44 @@
 
 #include "hcall/dispatcher.h"
 #include "hcall/hcall_table.h"
+#include "hcall/prefetch.h"
 
 namespace papr::hcall {
 namespace {
 
 // By position as kServedOpcodes.
 constexpr HcallEntry kHcalls[] = {
-    {Remove, true, false, "h_remove"},
-    {Enter, true, false, "h_enter"},
-    {Read, true, false, "h_read"},
-    {ClearMod, true, false, "h_clear_mod"},
-    {ClearRef, true, false, "h_clear_ref"},
-    {Protect, true, false, "h_protect"},
-    {PageInit, false, false, "h_page_init"},
-    {BulkRemove, true, false, "h_bulk_remove"},
-    {BlockRemove, true, false, "h_block_remove"},
-    {ClearHpt, true, false, "h_clear_hpt"},
-    {ResizeHptPrepare, false, false, "h_resize_hpt_prepare"},
-    {ResizeHptCommit, false, true, "h_resize_hpt_commit"},
-    {RegisterProcTbl, true, false, "h_register_proc_tbl"},
-    {HashRemove, true, false, "h_hash_remove"},
-    {HashProtect, true, false, "h_hash_protect"},
-    {HashBulkRemove, true, false, "h_hash_bulk_remove"},
+    {.function = Remove, .name = "h_remove", .loop = RemoveLoop, .prefetch = PrefetchEntry},
+    {.function = Enter, .name = "h_enter", .loop = EnterLoop, .prefetch = PrefetchPteg},
+    {.function = Read, .name = "h_read", .loop = ReadLoop, .prefetch = PrefetchEntry},
+    {.function = ClearMod, .name = "h_clear_mod", .prefetch = PrefetchEntry},
+    {.function = ClearRef, .name = "h_clear_ref", .prefetch = PrefetchEntry},
+    {.function = Protect, .name = "h_protect", .loop = ProtectLoop, .prefetch = PrefetchEntry},
+    {.function = PageInit, .name = "h_page_init", .needs_hpt = false},
+    {.function = BulkRemove,
+     .name = "h_bulk_remove",
+     .loop = BulkRemoveLoop,
+     .prefetch = PrefetchBulk},
+    {.function = BlockRemove, .name = "h_block_remove"},
+    {.function = ClearHpt, .name = "h_clear_hpt"},
+    {.function = ResizeHptPrepare, .name = "h_resize_hpt_prepare", .needs_hpt = false},
+    {.function = ResizeHptCommit,
+     .name = "h_resize_hpt_commit",
+     .needs_hpt = false,
+     .exclusive = true},
+    {.function = RegisterProcTbl, .name = "h_register_proc_tbl"},
+    {.function = HashRemove,
+     .name = "h_hash_remove",
+     .loop = HashRemoveLoop,
+     .prefetch = PrefetchHash},
+    {.function = HashProtect,
+     .name = "h_hash_protect",
+     .loop = HashProtectLoop,
+     .prefetch = PrefetchHash},
+    {.function = HashBulkRemove,
+     .name = "h_hash_bulk_remove",
+     .loop = HashBulkRemoveLoop,
+     .prefetch = PrefetchHashBulk},
 };
 static_assert(std::size(kHcalls) == kServedOpcodes.size());
 static_assert(std::size(kHcalls) == kOtherHcall);
@@ -59,9 +75,7 @@ std::string_view HcallKindName(int kind) {
 }
 
 HcallResult Dispatch(Partition& partition, const HcallRequest& request) {
-  HcallResult result;
-  Dispatcher<kHcalls>::RunOne(partition, request, result);
-  return result;
+  return Dispatcher<kHcalls>::RunOne(partition, request);
 }
 
 size_t DispatchBatch(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,

@@ -18,11 +18,6 @@ namespace papr::hcall {
 // Runs one hcall. Any opcode and any register values are legal.
 HcallResult Dispatch(Partition& partition, const HcallRequest& request);
 
-enum class BatchMode : uint8_t {
-  kAll,               // run every hcall whatever the others return
-  kStopAtFirstError,  // stop after the first that does not return H_SUCCESS
-};
-
 // Runs `requests` in order and stores result i in results[i]; results must be at least as long.
 // Returns how many ran.
 size_t DispatchBatch(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,

@@ -1,5 +1,6 @@
 // H_ENTER, 0x08 (LoPAR "H_ENTER").
 
+#include "hcall/batch_loop.h"
 #include "hcall/entry_ops.h"
 #include "hcall/hcall_table.h"
 
@@ -65,6 +66,11 @@ Outcome Enter(Partition& partition, Registers& registers) {
   entry->Store({partition.StoredV(v), r});
   registers[0] = entry->ptex();
   return {kHSuccess, 1};
+}
+
+[[gnu::flatten]] size_t EnterLoop(Partition& partition, std::span<const HcallRequest> requests,
+                                  BatchMode mode, std::span<HcallResult> results) {
+  return LoopOver<Enter, PrefetchPteg>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

@@ -2,6 +2,7 @@
 // by its slot, so that a guest need not remember slots. Proposed for Linux in 2017; the numbers and
 // layouts are this project's.
 
+#include "hcall/batch_loop.h"
 #include "hcall/bulk_specifier.h"
 #include "hcall/entry_ops.h"
 #include "hcall/hcall_table.h"
@@ -59,6 +60,23 @@ Outcome HashBulkRemove(Partition& partition, Registers& registers) {
     tsh = Respond(tsh, BulkCode::kSuccess) | BulkReferenceChange(old.r);
   }
   return {kHSuccess, kOutputs};
+}
+
+[[gnu::flatten]] size_t HashRemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
+                                       BatchMode mode, std::span<HcallResult> results) {
+  return LoopOver<HashRemove, PrefetchHash>(partition, requests, mode, results);
+}
+
+[[gnu::flatten]] size_t HashProtectLoop(Partition& partition,
+                                        std::span<const HcallRequest> requests, BatchMode mode,
+                                        std::span<HcallResult> results) {
+  return LoopOver<HashProtect, PrefetchHash>(partition, requests, mode, results);
+}
+
+[[gnu::flatten]] size_t HashBulkRemoveLoop(Partition& partition,
+                                           std::span<const HcallRequest> requests, BatchMode mode,
+                                           std::span<HcallResult> results) {
+  return LoopOver<HashBulkRemove, PrefetchHashBulk>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

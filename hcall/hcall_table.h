@@ -5,7 +5,9 @@
 #ifndef HCALL_HCALL_TABLE_H_
 #define HCALL_HCALL_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "hcall/abi.h"
 #include "hcall/partition.h"
@@ -39,6 +41,28 @@ Outcome HashBulkRemove(Partition& partition, Registers& registers);
 Outcome PageInit(Partition& partition, Registers& registers);
 Outcome ResizeHptPrepare(Partition& partition, Registers& registers);
 Outcome ResizeHptCommit(Partition& partition, Registers& registers);
+
+// Runs requests that are all of one call, in order, and stores result i in results[i]. Returns how
+// many ran. Fetches ahead, but not the entries of the first kPrefetchDistance (hcall/prefetch.h).
+using HcallLoop = size_t (*)(Partition& partition, std::span<const HcallRequest> requests,
+                             BatchMode mode, std::span<HcallResult> results);
+
+size_t RemoveLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                  std::span<HcallResult> results);
+size_t EnterLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                 std::span<HcallResult> results);
+size_t ReadLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                std::span<HcallResult> results);
+size_t ProtectLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                   std::span<HcallResult> results);
+size_t BulkRemoveLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                      std::span<HcallResult> results);
+size_t HashRemoveLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                      std::span<HcallResult> results);
+size_t HashProtectLoop(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
+                       std::span<HcallResult> results);
+size_t HashBulkRemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
+                          BatchMode mode, std::span<HcallResult> results);
 
 }  // namespace papr::hcall
 

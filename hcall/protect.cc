@@ -1,5 +1,6 @@
 // H_PROTECT, 0x18 (LoPAR "H_PROTECT"). R is kept, as KVM-HV and QEMU do; LoPAR would clear it.
 
+#include "hcall/batch_loop.h"
 #include "hcall/entry_ops.h"
 #include "hcall/hcall_table.h"
 
@@ -17,6 +18,11 @@ Outcome Protect(Partition& partition, Registers& registers) {
   }
   ProtectEntry(partition, *entry, flags);
   return {kHSuccess};
+}
+
+[[gnu::flatten]] size_t ProtectLoop(Partition& partition, std::span<const HcallRequest> requests,
+                                    BatchMode mode, std::span<HcallResult> results) {
+  return LoopOver<Protect, PrefetchEntry>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

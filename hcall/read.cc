@@ -1,5 +1,6 @@
 // H_READ, 0x0c (LoPAR "H_READ").
 
+#include "hcall/batch_loop.h"
 #include "hcall/entry_ops.h"
 #include "hcall/hcall_table.h"
 
@@ -21,6 +22,11 @@ Outcome Read(Partition& partition, Registers& registers) {
     registers[2 * i + 1] = hpte.r;
   }
   return {kHSuccess, 2 * count};
+}
+
+[[gnu::flatten]] size_t ReadLoop(Partition& partition, std::span<const HcallRequest> requests,
+                                 BatchMode mode, std::span<HcallResult> results) {
+  return LoopOver<Read, PrefetchEntry>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

@@ -1,5 +1,6 @@
 // H_REMOVE, 0x04 (LoPAR "H_REMOVE").
 
+#include "hcall/batch_loop.h"
 #include "hcall/entry_ops.h"
 #include "hcall/hcall_table.h"
 
@@ -17,6 +18,11 @@ Outcome Remove(Partition& partition, Registers& registers) {
   registers[0] = old.v;
   registers[1] = old.r;
   return {kHSuccess, 2};
+}
+
+[[gnu::flatten]] size_t RemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
+                                   BatchMode mode, std::span<HcallResult> results) {
+  return LoopOver<Remove, PrefetchEntry>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall
