@@ -1,5 +1,5 @@
-// A partition whose table is half full of hashed entries of random pages, for benchmarks that enter
-// and remove random pages and leave it as full as it was.
+// A partition whose table is half full of hashed entries of random 4K pages, for benchmarks that
+// enter and remove random pages and leave it as full as it was.
 
 #ifndef TESTS_BENCH_HALF_FULL_TABLE_H_
 #define TESTS_BENCH_HALF_FULL_TABLE_H_
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,17 +24,23 @@ struct Page {
   uint64_t ptex;
 };
 
+inline hcall::PartitionConfig ConfigOfOrder(int order) {
+  hcall::PartitionConfig config;
+  config.order = order;
+  return config;
+}
+
 class HalfFullTable {
  public:
-  explicit HalfFullTable(int order) : random_(kSeed) {
-    hcall::PartitionConfig config;
-    config.order = order;
-    config.memory = {{0, uint64_t{1} << 40, hcall::MemoryRegion::Kind::kRam}};
-    partition_ = *hcall::Partition::Create(config);
+  explicit HalfFullTable(hcall::PartitionConfig config, uint64_t seed = 20) : random_(seed) {
+    config.memory = {{0, kRamBytes, hcall::MemoryRegion::Kind::kRam}};
+    partition_ = *hcall::Partition::Create(std::move(config));
+    wanted_.resize(partition_->table().pteg_count());
     const uint64_t half = partition_->table().entry_count() / 2;
+    live_.reserve(half + half / 8);
     while (live_.size() < half) {
       Page page = NewPage();
-      if (Enter(page)) live_.push_back(page);
+      if (TryEnter(page)) live_.push_back(page);
     }
   }
 
@@ -49,18 +56,21 @@ class HalfFullTable {
   uint64_t PrimaryPtex(const Page& page) const {
     return (page.hash & partition_->table().hash_mask()) << mmu::kPtegShift;
   }
+  // R for a page: a random real page.
+  uint64_t NewR() { return (random_() & (kRamBytes - 1) & mmu::kRRpn) | mmu::kRCoherent | 2; }
 
   // `count` of the live pages, each once, moved to the end of live().
-  void ShuffleToEnd(size_t count) {
+  std::span<Page> ShuffleToEnd(size_t count) {
     for (size_t i = 0; i < count; ++i) {
       const size_t last = live_.size() - 1 - i;
       std::swap(live_[last], live_[random_() % (last + 1)]);
     }
+    return std::span(live_).last(count);
   }
   // `count` new pages that all fit their primary PTEGs, so that entering them succeeds.
   std::vector<Page> NewPagesThatFit(size_t count) {
     std::vector<Page> pages;
-    std::vector<uint8_t> wanted(partition_->table().pteg_count());  // slots, by PTEG
+    pages.reserve(count);
     while (pages.size() < count) {
       const Page page = NewPage();
       const uint64_t first = PrimaryPtex(page);
@@ -68,28 +78,34 @@ class HalfFullTable {
       for (uint64_t ptex = first; ptex < first + mmu::kHptesPerPteg; ++ptex) {
         free += (partition_->table().PeekV(ptex) & mmu::kVValid) == 0 ? 1 : 0;
       }
-      uint8_t& taken = wanted[first >> mmu::kPtegShift];
+      uint8_t& taken = wanted_[first >> mmu::kPtegShift];
       if (taken >= free) continue;
       ++taken;
       pages.push_back(page);
     }
+    for (const Page& page : pages) wanted_[PrimaryPtex(page) >> mmu::kPtegShift] = 0;
     return pages;
   }
 
- private:
-  static constexpr uint64_t kSeed = 20;
-
-  bool Enter(Page& page) {
-    const uint64_t r = (random_() & 0xfffffff000) | mmu::kRCoherent | 2;
+  // Enters `page` and notes its slot; false if its primary PTEG is full.
+  bool TryEnter(Page& page) {
     const auto slot =
-        partition_->table().InsertFirstFree(PrimaryPtex(page) >> mmu::kPtegShift, {page.v, r});
+        partition_->table().InsertFirstFree(PrimaryPtex(page) >> mmu::kPtegShift, {page.v, NewR()});
     page.ptex = slot.value_or(0);
     return slot.has_value();
   }
+  void Remove(const Page& page) {
+    partition_->table().Lock(page.ptex).Store(partition_->removed_entry());
+  }
+
+ private:
+  static constexpr uint64_t kRamBytes = uint64_t{1} << 40;
 
   std::mt19937_64 random_;
   std::unique_ptr<hcall::Partition> partition_;
   std::vector<Page> live_;
+  std::vector<uint8_t>
+      wanted_;  // slots that a list of new pages needs, by PTEG; zero between lists
 };
 
 }  // namespace papr::bench

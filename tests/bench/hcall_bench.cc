@@ -38,7 +38,7 @@ hcall::Outcome NullHcall(hcall::Partition& partition, hcall::Registers& register
 
 constexpr auto kNullHcalls = [] {
   std::array<hcall::HcallEntry, hcall::kOtherHcall> table{};
-  table.fill({NullHcall, true, false, "null"});
+  table.fill({.function = NullHcall, .name = "null"});
   return table;
 }();
 
@@ -127,15 +127,12 @@ double RunNull(HalfFullTable& table, Fence fence) {
   uint64_t sum = 0;
   const double cost = NanosecondsAPair([&] {
     for (size_t i = 0; i < kOperations; ++i) {
-      hcall::HcallResult result;
-      hcall::Dispatcher<kNullHcalls>::RunOne(
-          table.partition(), EnterRequest(table.PrimaryPtex(sample.enter[i]), sample.enter[i].v),
-          result);
-      sum += result.registers[0];
+      const auto entered = hcall::Dispatcher<kNullHcalls>::RunOne(
+          table.partition(), EnterRequest(table.PrimaryPtex(sample.enter[i]), sample.enter[i].v));
       FenceIf(fence);
-      hcall::Dispatcher<kNullHcalls>::RunOne(table.partition(), RemoveRequest(sample.remove[i]),
-                                             result);
-      sum += result.registers[0];
+      const auto removed = hcall::Dispatcher<kNullHcalls>::RunOne(table.partition(),
+                                                                  RemoveRequest(sample.remove[i]));
+      sum += entered.registers[0] + removed.registers[0];
       FenceIf(fence);
     }
   });
@@ -154,7 +151,7 @@ void Report(benchmark::State& state, const PairedRatio& ratio, double bar) {
 }
 
 HalfFullTable& Table() {
-  static auto& table = *new HalfFullTable(kOrder);
+  static auto& table = *new HalfFullTable(ConfigOfOrder(kOrder));
   return table;
 }
 
