@@ -22,6 +22,7 @@ class ChildDaemon {
   bool WaitUntilReady();
   // What follows "listening KIND " in the output so far; empty if there is no such line.
   std::string Listening(const std::string& kind) const;
+  pid_t pid() const { return pid_; }
   void Signal(int signal) const;
   // Waits for the end; the exit code, or 1000 plus the signal that killed it.
   int Wait();

@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "hcall/dispatch.h"
+#include "mmu/pteg_scan.h"
 #include "tests/model/comparison.h"
 #include "tests/model/random_hcalls.h"
 
@@ -173,6 +174,87 @@ TEST_P(ModelTest, EngineAgreesWithTheModel) {
                                   << " of --seed=" << seed << "; the last steps:\n"
                                   << comparison.LastSteps();
   EXPECT_TRUE(ReadTable(*neighbour) == neighbour_before) << "the partition beside it has changed";
+}
+
+// Runs hypercalls in batches of random length, some of which end at the first error, and compares
+// each result with that of the same call alone.
+class BatchRun {
+ public:
+  BatchRun(hcall::Partition& partition, uint64_t batch_seed)
+      : partition_(partition), random_(batch_seed) {}
+
+  void Add(const hcall::HcallRequest& request, const hcall::HcallResult& expected) {
+    requests_.push_back(request);
+    expected_.push_back(expected);
+    if (requests_.size() >= length_) Flush();
+  }
+  void Flush() {
+    std::vector<hcall::HcallResult> results(requests_.size());
+    for (size_t done = 0; done < requests_.size();) {
+      const auto mode =
+          random_() % 2 == 0 ? hcall::BatchMode::kAll : hcall::BatchMode::kStopAtFirstError;
+      const auto rest = std::span(results).subspan(done);
+      const size_t ran =
+          hcall::DispatchBatch(partition_, std::span(requests_).subspan(done), mode, rest);
+      ASSERT_GT(ran, 0u);
+      for (size_t i = done; i < done + ran; ++i) Compare(i, results[i]);
+      done += ran;
+      const bool failed = results[done - 1].return_code != hcall::kHSuccess;
+      ASSERT_TRUE(done == requests_.size() || (mode != hcall::BatchMode::kAll && failed));
+    }
+    requests_.clear();
+    expected_.clear();
+    length_ = 1 + random_() % 600;
+  }
+
+ private:
+  void Compare(size_t i, const hcall::HcallResult& result) {
+    EXPECT_EQ(result.return_code, expected_[i].return_code) << std::hex << requests_[i].opcode;
+    EXPECT_EQ(result.output_count, expected_[i].output_count) << std::hex << requests_[i].opcode;
+    EXPECT_EQ(result.registers, expected_[i].registers) << std::hex << requests_[i].opcode;
+  }
+
+  hcall::Partition& partition_;
+  std::mt19937_64 random_;
+  std::vector<hcall::HcallRequest> requests_;
+  std::vector<hcall::HcallResult> expected_;
+  size_t length_ = 1;
+};
+
+// With each way of searching a PTEG that this processor has.
+TEST_P(ModelTest, BatchesGiveWhatSingleCallsGive) {
+  const PartitionConfig& config = Cases()[GetParam()].config;
+  std::cout << "again with --seed=" << seed << "\n";
+  for (const auto scan : {mmu::PtegScan::kPortable, mmu::BestPtegScan()}) {
+    mmu::SetPtegScan(scan);
+    ReferenceModel model(config);
+    const auto single = *hcall::Partition::Create(config);
+    const auto batched = *hcall::Partition::Create(config);
+    RandomHcalls generator(seed, config);
+    BatchRun batches(*batched, seed);
+    for (uint64_t i = 0; i < hcalls_per_case && !testing::Test::HasFailure(); ++i) {
+      const Step step = generator.Next(model);
+      if (const auto* request = std::get_if<hcall::HcallRequest>(&step)) {
+        model.Hcall(*request);
+        batches.Add(*request, hcall::Dispatch(*single, *request));
+        continue;
+      }
+      batches.Flush();
+      if (const auto* update = std::get_if<hcall::ReferenceChange>(&step)) {
+        size_t applied = 0;
+        model.SetReferenceChange(*update);
+        EXPECT_EQ(single->SetReferenceChange({update, 1}, &applied).code(),
+                  batched->SetReferenceChange({update, 1}, &applied).code());
+      } else {
+        const auto& finish = std::get<FinishPreparation>(step);
+        model.FinishResizePreparation(finish.order, finish.return_code);
+        EXPECT_EQ(single->FinishResizePreparation(finish.order, finish.return_code).code(),
+                  batched->FinishResizePreparation(finish.order, finish.return_code).code());
+      }
+    }
+    batches.Flush();
+    EXPECT_EQ(single->GetStatistics().digest, batched->GetStatistics().digest);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Partitions, ModelTest, testing::Range(size_t{0}, Cases().size()),
