@@ -70,6 +70,7 @@ std::atomic<uint32_t>* Quiescence::EnterSlowly() {
   std::atomic<uint32_t>& inside = lanes_[lane > 0 ? lane : 0].inside;
   for (;;) {
     inside.fetch_add(1);
+    mmu::StepYieldPoint();
     if (!closed_.load()) return &inside;
     inside.fetch_sub(1);
     Lock(mutex_);  // until the Exclusive guard is gone
@@ -80,6 +81,7 @@ std::atomic<uint32_t>* Quiescence::EnterSlowly() {
 void Quiescence::Close() {
   Lock(mutex_);
   closed_.store(true);
+  mmu::StepYieldPoint();
   // Either a thread that enters sees the gate closed, or the loop below sees it inside.
   if (internal::kMembarrier) Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
   for (Lane& lane : lanes_) {

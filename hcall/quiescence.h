@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "mmu/yield_point.h"
+
 namespace papr::hcall {
 
 namespace internal {
@@ -65,6 +67,7 @@ class Quiescence {
     std::atomic<uint32_t>& inside = lanes_[lane].inside;
     inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // Close() makes it a real one
+    mmu::StepYieldPoint();
     if (closed_.load(std::memory_order_acquire)) [[unlikely]] {
       inside.store(0, std::memory_order_release);
       return EnterSlowly();

@@ -1,9 +1,9 @@
 // A hashed page table: 2^order bytes of PTEGs in host memory, an entry lock in each HPTE, and the
 // operations that find, insert and change entries.
 //
-// Memory is reserved at creation and taken page by page as entries are stored, in huge pages of 2 MB
-// for orders 21 to 32 where the kernel gives them: an order-36 table costs what it touches. Entries
-// are kept in host byte order.
+// Memory is reserved at creation and taken page by page as entries are stored, in huge pages of 2
+// MB for orders 21 to 32 where the kernel gives them: an order-36 table costs what it touches.
+// Entries are kept in host byte order.
 //
 // Threads: any number may use one table at once. An entry is changed only under its own lock, bit
 // 0x20 of V (as real hypervisors do it); that bit never shows in what these functions return.
