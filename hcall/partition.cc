@@ -59,6 +59,12 @@ uint32_t EnabledKinds(const PartitionConfig& config) {
   return enabled;
 }
 
+absl::StatusOr<std::unique_ptr<mmu::ReverseMap>> NewReverseMap(const PartitionConfig& config) {
+  std::vector<mmu::GuestRam::Region> ram;
+  for (const MemoryRegion& region : RamOf(config)) ram.push_back({region.base, region.size});
+  return mmu::ReverseMap::Create(mmu::GuestRam(std::move(ram)), config.page_sizes);
+}
+
 // An empty table as a machine reset leaves it.
 absl::StatusOr<std::unique_ptr<HashPageTable>> NewTable(const PartitionConfig& config, int order) {
   const uint64_t empty_v = config.profile == Profile::kQemuTcg ? mmu::kVSoftwareDirty : 0;
@@ -129,7 +135,13 @@ absl::StatusOr<std::unique_ptr<Partition>> Partition::Create(PartitionConfig con
   if (partition->config_.mmu == MmuKind::kHash) {
     auto table = NewTable(partition->config_, partition->config_.order);
     if (!table.ok()) return table.status();
-    partition->table_ = *std::move(table);
+    if (partition->config_.track_guest_pages) {
+      auto map = NewReverseMap(partition->config_);
+      if (!map.ok()) return map.status();
+      partition->reverse_map_ = *std::move(map);
+    }
+    absl::Status status = partition->ReplaceTable(*std::move(table));
+    if (!status.ok()) return status;
   }
   return partition;
 }
@@ -138,6 +150,14 @@ Partition::Partition(PartitionConfig config)
     : config_(std::move(config)), ram_(RamOf(config_)), enabled_(EnabledKinds(config_)) {}
 
 Partition::~Partition() = default;
+
+absl::Status Partition::ReplaceTable(std::unique_ptr<HashPageTable> table) {
+  if (reverse_map_ != nullptr) {
+    if (absl::Status status = reverse_map_->Follow(table.get()); !status.ok()) return status;
+  }
+  table_ = std::move(table);
+  return absl::OkStatus();
+}
 
 std::shared_ptr<HashPageTable> Partition::SnapshotTable() const {
   const Quiescence::Shared guard(quiescence_);
@@ -165,6 +185,10 @@ HptStatistics Partition::Statistics(std::optional<uint64_t> max_ptegs) const {
   const HptResize::Pending pending = resize_.pending();
   if (pending.state != HptResize::State::kNone) out.pending_order = pending.order;
   out.pending_ready = pending.state == HptResize::State::kReady;
+  if (reverse_map_ != nullptr && !max_ptegs.has_value()) {
+    const Quiescence::Shared guard(quiescence_);
+    out.tracking_bytes = reverse_map_->resident_bytes();
+  }
   return out;
 }
 
@@ -208,6 +232,11 @@ absl::Status Partition::FinishResizePreparation(int order, int64_t return_code) 
 absl::Status Partition::Reset(std::optional<int> order) {
   if (config_.mmu == MmuKind::kRadix) return absl::OkStatus();
   const int new_order = order.value_or(config_.order);
+  if (reverse_map_ != nullptr && new_order > mmu::kMaxTrackedOrder) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("order %d is above %d, the largest with track_guest_pages", new_order,
+                        mmu::kMaxTrackedOrder));
+  }
   {
     // The usual reset needs no second table, and so no room for one.
     const Quiescence::Exclusive guard(quiescence_);
@@ -221,8 +250,7 @@ absl::Status Partition::Reset(std::optional<int> order) {
   if (!table.ok()) return table.status();
   const Quiescence::Exclusive guard(quiescence_);
   resize_.Discard();
-  ReplaceTable(*std::move(table));
-  return absl::OkStatus();
+  return ReplaceTable(*std::move(table));
 }
 
 DeviceTree Partition::GetDeviceTree() const {

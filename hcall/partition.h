@@ -23,6 +23,7 @@
 #include "hcall/partition_config.h"
 #include "hcall/quiescence.h"
 #include "mmu/hash_page_table.h"
+#include "mmu/reverse_map.h"
 #include "mmu/table_check.h"
 
 namespace papr::hcall {
@@ -42,6 +43,8 @@ struct HptStatistics {
   uint64_t digest = 0;
   std::optional<int> pending_order;  // a resize is prepared or being prepared
   bool pending_ready = false;
+  // Host memory of the reverse map and the dirty log; 0 without track_guest_pages. Not in a sample.
+  uint64_t tracking_bytes = 0;
 };
 
 // One update that a table walk makes.
@@ -87,7 +90,8 @@ class Partition {
   absl::Status FinishResizePreparation(int order, int64_t return_code);
 
   // Machine reset: an empty table, by default of the order that the partition was created with, and
-  // no pending resize. INVALID_ARGUMENT: order; RESOURCE_EXHAUSTED: memory; both change nothing.
+  // no pending resize. The dirty log stays. INVALID_ARGUMENT: order; RESOURCE_EXHAUSTED: memory;
+  // both change nothing.
   absl::Status Reset(std::optional<int> order = std::nullopt);
 
   // For the hcall files.
@@ -102,8 +106,11 @@ class Partition {
     }
     return nullptr;
   }
-  // Requires the exclusive guard.
-  void ReplaceTable(std::unique_ptr<mmu::HashPageTable> table) { table_ = std::move(table); }
+  // Null without track_guest_pages. Its questions require a Quiescence guard of this partition.
+  mmu::ReverseMap* reverse_map() const { return reverse_map_.get(); }
+  // RESOURCE_EXHAUSTED, and nothing changed: the host has no address space to track it. Requires
+  // the exclusive guard.
+  absl::Status ReplaceTable(std::unique_ptr<mmu::HashPageTable> table);
   // V as this partition stores the V of H_ENTER, and what it leaves in a removed entry.
   uint64_t StoredV(uint64_t v) const {
     return qemu() ? (v & ~mmu::kVHypervisor) | mmu::kVSoftwareDirty
@@ -126,7 +133,8 @@ class Partition {
   const std::vector<MemoryRegion> ram_;  // the RAM of `config_`
   const uint32_t enabled_;               // bit k: kServedOpcodes[k] answers
   mutable Quiescence quiescence_;
-  std::shared_ptr<mmu::HashPageTable> table_;  // null for radix
+  std::unique_ptr<mmu::ReverseMap> reverse_map_;  // null without track_guest_pages
+  std::shared_ptr<mmu::HashPageTable> table_;     // null for radix
   HptResize resize_;
 };
 

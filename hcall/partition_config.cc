@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "hcall/abi.h"
+#include "mmu/reverse_map.h"
 
 namespace papr::hcall {
 namespace {
@@ -94,6 +95,28 @@ absl::Status CheckHashOpcodes(uint64_t base) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTracking(const PartitionConfig& config) {
+  if (!config.track_guest_pages) return absl::OkStatus();
+  if (config.mmu == MmuKind::kRadix) {
+    return Invalid("track_guest_pages: a radix partition has no HPT to track");
+  }
+  constexpr int kMost = mmu::kMaxTrackedOrder;
+  if (config.order > kMost) {
+    return Invalid("order: %d is above %d, the largest with track_guest_pages", config.order,
+                   kMost);
+  }
+  if (config.max_order > kMost) {
+    return Invalid("max_order: %d is above %d, the largest with track_guest_pages",
+                   config.max_order, kMost);
+  }
+  const size_t sizes = mmu::ActualPageSizes(config.page_sizes).size();
+  if (sizes > mmu::kMaxTrackedPageSizes) {
+    return Invalid("page_sizes: %d actual page sizes; at most %d with track_guest_pages", sizes,
+                   mmu::kMaxTrackedPageSizes);
+  }
+  return absl::OkStatus();
+}
+
 bool IsOrder(int order) { return order >= mmu::kMinHptOrder && order <= mmu::kMaxHptOrder; }
 
 }  // namespace
@@ -115,6 +138,7 @@ absl::Status PartitionConfig::Validate() const {
   if (absl::Status status = CheckMemory(memory); !status.ok()) return status;
   if (absl::Status status = CheckBlockRemove(*this); !status.ok()) return status;
   if (absl::Status status = CheckFeatures(*this); !status.ok()) return status;
+  if (absl::Status status = CheckTracking(*this); !status.ok()) return status;
   return CheckHashOpcodes(hash_opcode_base);
 }
 
@@ -128,7 +152,8 @@ uint64_t PartitionConfig::RamBytes() const {
 
 int PartitionConfig::MaxOrder() const {
   if (max_order != 0) return max_order;
-  return std::min(OrderForRam(RamBytes()) + 1, mmu::kMaxHptOrder);
+  return std::min(OrderForRam(RamBytes()) + 1,
+                  track_guest_pages ? mmu::kMaxTrackedOrder : mmu::kMaxHptOrder);
 }
 
 int OrderForRam(uint64_t ram_bytes) {

@@ -73,6 +73,8 @@ struct PartitionConfig {
   ResizePreparation resize_preparation = ResizePreparation::kBackground;
   bool strict_flags = false;           // undefined flag bits: H_PARAMETER instead of ignored
   uint64_t hash_opcode_base = 0xf900;  // opcode of H_HASH_REMOVE; the others follow at +4, +8
+  // Keeps a reverse map and a dirty log (hcall/guest_pages.h); for orders up to 35 only.
+  bool track_guest_pages = false;
   std::shared_ptr<GuestMemory> guest_memory;      // may be null
   std::shared_ptr<mmu::MemoryBudget> hpt_budget;  // may be null: no limit
 
@@ -82,7 +84,7 @@ struct PartitionConfig {
   bool qemu() const { return profile == Profile::kQemuTcg; }
   uint64_t RamBytes() const;
   // order_for_ram(RAM) + 1, QEMU's rule: clamp(log2(RAM rounded up to a power of two) - 7, 18, 46),
-  // plus 1; or `max_order` if that is set.
+  // plus 1; or `max_order` if that is set. With track_guest_pages never above 35.
   int MaxOrder() const;
 };
 

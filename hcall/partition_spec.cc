@@ -209,6 +209,9 @@ class SpecParser {
     if (key == "strict-flags") {
       return Pick(key, value, {{"true", true}, {"false", false}}, &c.strict_flags);
     }
+    if (key == "track-guest-pages") {
+      return Pick(key, value, {{"true", true}, {"false", false}}, &c.track_guest_pages);
+    }
     if (key == "resize" && value == "denied") {
       c.resize_permitted = false;
       return absl::OkStatus();
@@ -222,7 +225,7 @@ class SpecParser {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", key, "' is no key of a partition: name, order, profile, processor, mmu, ram, io, ",
         "page-sizes, page-match, features, no-FEATURE, block-remove, max-order, resize, ",
-        "strict-flags, hash-opcode-base"));
+        "strict-flags, hash-opcode-base, track-guest-pages"));
   }
 
   template <typename T>

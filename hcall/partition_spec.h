@@ -7,7 +7,8 @@
 // ram=0:1G), page-sizes (power, qemu, or BASE/SLB/ACTUAL:LP[/ACTUAL:LP...] joined by ';', page
 // sizes as 4K 64K 16M 16G, other numbers hex), page-match (lp, whole), features (names joined by
 // '+'; replaces the profile's default) and no-FEATURE, block-remove (BASE/ACTUAL joined by '+'),
-// max-order, resize (background, manual, denied), strict-flags (true, false), hash-opcode-base.
+// max-order, resize (background, manual, denied), strict-flags (true, false), hash-opcode-base,
+// track-guest-pages (true, false).
 
 #ifndef HCALL_PARTITION_SPEC_H_
 #define HCALL_PARTITION_SPEC_H_

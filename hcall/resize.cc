@@ -91,8 +91,7 @@ Outcome ResizeHptCommit(Partition& partition, Registers& registers) {
   if (table == nullptr) return {pending.return_code};
   const int64_t code = MoveBolted(config, partition.table(), *table);
   if (code != kHSuccess) return {code};
-  partition.ReplaceTable(std::move(table));
-  return {kHSuccess};
+  return {partition.ReplaceTable(std::move(table)).ok() ? kHSuccess : kHNoMem};
 }
 
 }  // namespace papr::hcall

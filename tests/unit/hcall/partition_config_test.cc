@@ -168,6 +168,36 @@ TEST(PartitionConfig, MaxOrderIsOneAboveWhatSuitsTheRam) {
   EXPECT_EQ(config.MaxOrder(), 46);
 }
 
+// A link of the reverse map has room for the ptex of 2^31 entries.
+TEST(PartitionConfig, TrackingIsForOrdersUpTo35) {
+  PartitionConfig config = Good();
+  config.track_guest_pages = true;
+  config.order = 35;
+  EXPECT_TRUE(config.Validate().ok());
+  config.memory = {{0, uint64_t{1} << 59, MemoryRegion::Kind::kRam}};
+  EXPECT_EQ(config.MaxOrder(), 35);
+  const auto refused = [&config](const char* field) {
+    const std::string message(config.Validate().message());
+    EXPECT_EQ(message.rfind(field, 0), 0u) << message;
+  };
+  config.order = 36;
+  refused("order:");
+  config.order = 18;
+  config.max_order = 36;
+  refused("max_order:");
+  config.max_order = 35;
+  EXPECT_TRUE(config.Validate().ok());
+  std::vector<mmu::SegmentPageSize> segments = {{mmu::k4K, 0, {{mmu::k4K, 0}}}};
+  for (int shift = 20; shift < 31; ++shift) {
+    segments.front().encodings.push_back({shift, static_cast<uint32_t>(shift)});
+  }
+  config.page_sizes = *mmu::PageSizeTable::Create(segments, mmu::PageSizeTable::Match::kLpField);
+  config.block_remove_sizes.clear();
+  refused("page_sizes:");
+  config.mmu = MmuKind::kRadix;
+  refused("track_guest_pages:");
+}
+
 TEST(PartitionConfig, Names) {
   EXPECT_EQ(ProfileName(Profile::kKvmHv), "kvm-hv");
   EXPECT_EQ(ProfileName(Profile::kQemuTcg), "qemu-tcg");

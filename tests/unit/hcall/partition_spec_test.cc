@@ -25,7 +25,8 @@ TEST(PartitionSpec, EveryKey) {
       "name=lpar1,order=20,ram=0:1G,ram=4G:512M,io=0x10000000000:64K,profile=kvm-hv,"
       "processor=power9,mmu=hash,page-sizes=4K/0/4K:0/64K:7;64K/110/64K:1,page-match=whole,"
       "features=bulk-remove+block-remove+hash,block-remove=4K/4K+64K/64K,max-order=30,"
-      "resize=manual,strict-flags=true,hash-opcode-base=0xf910");
+      "resize=manual,strict-flags=true,hash-opcode-base=0xf910,"
+      "track-guest-pages=true");
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->name, "lpar1");
   const PartitionConfig& config = spec->config;
@@ -50,6 +51,7 @@ TEST(PartitionSpec, EveryKey) {
   EXPECT_EQ(config.max_order, 30);
   EXPECT_EQ(config.resize_preparation, ResizePreparation::kManual);
   EXPECT_TRUE(config.strict_flags);
+  EXPECT_TRUE(config.track_guest_pages);
   EXPECT_EQ(config.hash_opcode_base, 0xf910u);
 }
 
@@ -111,6 +113,8 @@ TEST(PartitionSpec, ErrorsNameTheKey) {
       {"block-remove=16M/16M", "block_remove_sizes"},
       {"resize=maybe", "resize"},
       {"strict-flags=1", "strict-flags"},
+      {"track-guest-pages=yes", "track-guest-pages"},
+      {"track-guest-pages=true,order=36", "order"},
       {"hash-opcode-base=f900h", "hash-opcode-base"},
       {"hash-opcode-base=0xf801", "hash_opcode_base"},
       {"profile=qemu-tcg,features=clear-rc", "features.clear_rc"},
