@@ -81,6 +81,7 @@ v1::PartitionConfig ToProto(const hcall::PartitionConfig& config) {
                                  ? v1::RESIZE_PREPARATION_MANUAL
                                  : v1::RESIZE_PREPARATION_BACKGROUND);
   out.set_strict_flags(config.strict_flags);
+  out.set_track_guest_pages(config.track_guest_pages);
   out.set_hash_opcode_base(static_cast<uint32_t>(config.hash_opcode_base));
   return out;
 }
@@ -131,6 +132,7 @@ hcall::HptStatistics FromProto(const v1::HptStatistics& statistics) {
     out.pending_order = static_cast<int>(statistics.pending_order());
   }
   out.pending_ready = statistics.pending_ready();
+  out.tracking_bytes = statistics.tracking_bytes();
   return out;
 }
 

@@ -220,6 +220,7 @@ absl::StatusOr<hcall::PartitionConfig> ConfigFromProto(const v1::PartitionConfig
   if (absl::Status s = SetOrders(proto, config); !s.ok()) return s;
   config.resize_permitted = !proto.deny_resize();
   config.strict_flags = proto.strict_flags();
+  config.track_guest_pages = proto.track_guest_pages();
   if (proto.hash_opcode_base() != 0) config.hash_opcode_base = proto.hash_opcode_base();
   if (absl::Status s = config.Validate(); !s.ok()) return NameConfigField(s);
   return config;

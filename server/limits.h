@@ -48,6 +48,15 @@ inline constexpr size_t kMaxPageBytes = size_t{1} << 20;
 inline constexpr int kDefaultFindings = 1000;
 inline constexpr int kMaxFindings = 10000;
 
+// GetDirtyPages and HarvestReferenceChange: a run takes some 20 bytes, so that an answer fits the 4
+// MB that gRPC clients take by default.
+inline constexpr int kDefaultRuns = 10'000;
+inline constexpr int kMaxRuns = 50'000;
+
+// ListMappings.
+inline constexpr int kDefaultMappings = 1000;
+inline constexpr int kMaxMappings = 10'000;
+
 // Threads for what changes whole tables (creation, resets, resizes): two, so that one reset of a
 // huge table does not hold back all the others.
 inline constexpr int kWorkerThreads = 2;

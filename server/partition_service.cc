@@ -1,13 +1,14 @@
 #include "server/partition_service.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/bounded_count.h"
 #include "server/config_from_proto.h"
 #include "server/errors.h"
+#include "server/guest_page_calls.h"
 #include "server/limits.h"
 #include "server/page_token.h"
 #include "server/proto_from_config.h"
@@ -22,12 +23,6 @@ absl::Status CheckOrder(uint32_t order) {
   if (order >= mmu::kMinHptOrder && order <= mmu::kMaxHptOrder) return absl::OkStatus();
   return FieldError(
       "order", absl::StrCat(order, " is outside ", mmu::kMinHptOrder, "..", mmu::kMaxHptOrder));
-}
-
-// `asked`, or `usual` if that is 0, and no more than `most`.
-absl::StatusOr<int> Count(const char* field, int asked, int usual, int most) {
-  if (asked < 0) return FieldError(field, absl::StrCat(asked, " is negative"));
-  return asked == 0 ? usual : std::min(asked, most);
 }
 
 }  // namespace
@@ -47,6 +42,18 @@ PartitionServiceImpl::Reactor* PartitionServiceImpl::On(
   if (drain_->draining()) return drain_->Refuse(context);
   return FinishOnWorker(context, pool, [this, request, response, method] {
     return (this->*method)(*request, response);
+  });
+}
+
+template <typename Request, typename Response>
+PartitionServiceImpl::Reactor* PartitionServiceImpl::OnPartition(
+    Context* context, const Request* request, Response* response,
+    absl::Status (*call)(hcall::Partition&, const Request&, Response*)) {
+  if (drain_->draining()) return drain_->Refuse(context);
+  return FinishOnWorker(context, *scanners_, [this, request, response, call] {
+    const auto served = registry_->Find(request->name());
+    if (served == nullptr) return NoSuchPartition(request->name());
+    return call(*served->partition, *request, response);
   });
 }
 
@@ -97,6 +104,29 @@ PartitionServiceImpl::Reactor* PartitionServiceImpl::CheckHpt(Context* context,
   return On(*scanners_, context, request, response, &PartitionServiceImpl::Check);
 }
 
+PartitionServiceImpl::Reactor* PartitionServiceImpl::GetDirtyPages(
+    Context* context, const v1::GetDirtyPagesRequest* request,
+    v1::GetDirtyPagesResponse* response) {
+  return OnPartition(context, request, response, &server::GetDirtyPages);
+}
+
+PartitionServiceImpl::Reactor* PartitionServiceImpl::ListMappings(
+    Context* context, const v1::ListMappingsRequest* request, v1::ListMappingsResponse* response) {
+  return OnPartition(context, request, response, &server::ListMappings);
+}
+
+PartitionServiceImpl::Reactor* PartitionServiceImpl::HarvestReferenceChange(
+    Context* context, const v1::HarvestReferenceChangeRequest* request,
+    v1::HarvestReferenceChangeResponse* response) {
+  return OnPartition(context, request, response, &server::HarvestReferenceChange);
+}
+
+PartitionServiceImpl::Reactor* PartitionServiceImpl::RemoveMappings(
+    Context* context, const v1::RemoveMappingsRequest* request,
+    v1::RemoveMappingsResponse* response) {
+  return OnPartition(context, request, response, &server::RemoveMappings);
+}
+
 absl::Status PartitionServiceImpl::Create(const v1::CreatePartitionRequest& request,
                                           v1::CreatePartitionResponse* response) {
   auto config = ConfigFromProto(request.config());
@@ -117,7 +147,7 @@ absl::Status PartitionServiceImpl::Get(const v1::GetPartitionRequest& request,
 
 absl::Status PartitionServiceImpl::List(const v1::ListPartitionsRequest& request,
                                         v1::ListPartitionsResponse* response) {
-  const auto count = Count("page_size", request.page_size(), kDefaultPageSize, kMaxPageSize);
+  const auto count = BoundedCount("page_size", request.page_size(), kDefaultPageSize, kMaxPageSize);
   if (!count.ok()) return count.status();
   std::string after;
   if (!request.page_token().empty()) {
@@ -190,7 +220,8 @@ absl::Status PartitionServiceImpl::GetStatistics(const v1::GetHptStatisticsReque
 
 absl::Status PartitionServiceImpl::Check(const v1::CheckHptRequest& request,
                                          v1::CheckHptResponse* response) {
-  const auto count = Count("max_findings", request.max_findings(), kDefaultFindings, kMaxFindings);
+  const auto count =
+      BoundedCount("max_findings", request.max_findings(), kDefaultFindings, kMaxFindings);
   if (!count.ok()) return count.status();
   const auto served = registry_->Find(request.name());
   if (served == nullptr) return NoSuchPartition(request.name());

@@ -45,6 +45,15 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
                             mmu::v1::GetHptStatisticsResponse* response) override;
   Reactor* CheckHpt(Context* context, const mmu::v1::CheckHptRequest* request,
                     mmu::v1::CheckHptResponse* response) override;
+  Reactor* GetDirtyPages(Context* context, const mmu::v1::GetDirtyPagesRequest* request,
+                         mmu::v1::GetDirtyPagesResponse* response) override;
+  Reactor* ListMappings(Context* context, const mmu::v1::ListMappingsRequest* request,
+                        mmu::v1::ListMappingsResponse* response) override;
+  Reactor* HarvestReferenceChange(Context* context,
+                                  const mmu::v1::HarvestReferenceChangeRequest* request,
+                                  mmu::v1::HarvestReferenceChangeResponse* response) override;
+  Reactor* RemoveMappings(Context* context, const mmu::v1::RemoveMappingsRequest* request,
+                          mmu::v1::RemoveMappingsResponse* response) override;
 
  private:
   // Run `method` of this service with the request and the response: Now() on this thread, On() on
@@ -55,6 +64,10 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
   template <typename Request, typename Response>
   Reactor* On(WorkerPool& pool, Context* context, const Request* request, Response* response,
               absl::Status (PartitionServiceImpl::*method)(const Request&, Response*));
+  // Runs `call` with the partition that the request names, on a scanning thread.
+  template <typename Request, typename Response>
+  Reactor* OnPartition(Context* context, const Request* request, Response* response,
+                       absl::Status (*call)(hcall::Partition&, const Request&, Response*));
 
   absl::Status Create(const mmu::v1::CreatePartitionRequest& request,
                       mmu::v1::CreatePartitionResponse* response);

@@ -95,6 +95,7 @@ void ConfigToProto(const hcall::PartitionConfig& config, v1::PartitionConfig* pr
                                     ? v1::RESIZE_PREPARATION_MANUAL
                                     : v1::RESIZE_PREPARATION_BACKGROUND);
   proto->set_strict_flags(config.strict_flags);
+  proto->set_track_guest_pages(config.track_guest_pages);
   proto->set_hash_opcode_base(static_cast<uint32_t>(config.hash_opcode_base));
 }
 
@@ -129,6 +130,7 @@ void StatisticsToProto(const hcall::HptStatistics& statistics, DigestWanted dige
     proto->set_pending_order(static_cast<uint32_t>(*statistics.pending_order));
     proto->set_pending_ready(statistics.pending_ready);
   }
+  proto->set_tracking_bytes(statistics.tracking_bytes);
 }
 
 void CheckToProto(const mmu::TableCheckReport& report, v1::CheckHptResponse* proto) {
