@@ -137,4 +137,100 @@ absl::StatusOr<v1::CheckHptResponse> PartitionAdmin::Check(const std::string& na
   return response;
 }
 
+namespace {
+
+bool Continues(const v1::PageRun& last, const v1::PageRun& next) {
+  return last.address() + last.bytes() == next.address();
+}
+
+bool Continues(const v1::ReferenceRun& last, const v1::ReferenceRun& next) {
+  return last.address() + last.bytes() == next.address() &&
+         last.referenced() == next.referenced() && last.changed() == next.changed();
+}
+
+// Appends the runs of a further answer, whose first may go on with the last.
+template <typename Run, typename Runs>
+void Append(const Runs& answer, std::vector<Run>* all) {
+  for (const Run& run : answer) {
+    if (!all->empty() && Continues(all->back(), run)) {
+      all->back().set_bytes(all->back().bytes() + run.bytes());
+    } else {
+      all->push_back(run);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::PageRun>> PartitionAdmin::GetDirtyPages(const std::string& name,
+                                                                       uint64_t start, bool keep) {
+  std::vector<v1::PageRun> all;
+  v1::GetDirtyPagesRequest request;
+  request.set_name(name);
+  request.set_start(start);
+  request.set_keep(keep);
+  for (;;) {
+    v1::GetDirtyPagesResponse response;
+    const absl::Status status =
+        rpc_->Call(*connection_, &v1::PartitionService::Stub::GetDirtyPages, request, &response);
+    if (!status.ok()) return status;
+    Append(response.runs(), &all);
+    if (!response.more()) return all;
+    request.set_start(response.next_start());
+  }
+}
+
+absl::StatusOr<v1::ListMappingsResponse> PartitionAdmin::ListMappings(const std::string& name,
+                                                                      uint64_t page,
+                                                                      int max_mappings) {
+  v1::ListMappingsRequest request;
+  request.set_name(name);
+  request.set_page(page);
+  request.set_max_mappings(max_mappings);
+  v1::ListMappingsResponse response;
+  const absl::Status status =
+      rpc_->Call(*connection_, &v1::PartitionService::Stub::ListMappings, request, &response);
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<std::vector<v1::ReferenceRun>> PartitionAdmin::HarvestReferenceChange(
+    const std::string& name, uint64_t base, uint64_t size, bool keep) {
+  std::vector<v1::ReferenceRun> all;
+  v1::HarvestReferenceChangeRequest request;
+  request.set_name(name);
+  request.set_base(base);
+  request.set_size(size);
+  request.set_keep(keep);
+  for (;;) {
+    v1::HarvestReferenceChangeResponse response;
+    const absl::Status status = rpc_->Call(
+        *connection_, &v1::PartitionService::Stub::HarvestReferenceChange, request, &response);
+    if (!status.ok()) return status;
+    Append(response.runs(), &all);
+    if (!response.more()) return all;
+    request.set_base(response.next_base());
+    request.set_size(base + size - response.next_base());
+  }
+}
+
+absl::StatusOr<uint64_t> PartitionAdmin::RemoveMappings(const std::string& name, uint64_t base,
+                                                        uint64_t size) {
+  uint64_t removed = 0;
+  v1::RemoveMappingsRequest request;
+  request.set_name(name);
+  request.set_base(base);
+  request.set_size(size);
+  for (;;) {
+    v1::RemoveMappingsResponse response;
+    const absl::Status status =
+        rpc_->Call(*connection_, &v1::PartitionService::Stub::RemoveMappings, request, &response);
+    if (!status.ok()) return status;
+    removed += response.removed();
+    if (!response.more()) return removed;
+    request.set_base(response.next_base());
+    request.set_size(base + size - response.next_base());
+  }
+}
+
 }  // namespace papr::client

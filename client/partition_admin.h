@@ -41,6 +41,22 @@ class PartitionAdmin {
   absl::StatusOr<uint64_t> CountValid(const std::string& name);
   absl::StatusOr<mmu::v1::CheckHptResponse> Check(const std::string& name, int max_findings);
 
+  // Of partitions with track_guest_pages. Addresses are guest real; the answers to one question are
+  // asked for until they are complete.
+
+  // The pages from `start` on that were changed, which are taken unless `keep`.
+  absl::StatusOr<std::vector<mmu::v1::PageRun>> GetDirtyPages(const std::string& name,
+                                                              uint64_t start, bool keep);
+  absl::StatusOr<mmu::v1::ListMappingsResponse> ListMappings(const std::string& name, uint64_t page,
+                                                             int max_mappings);
+  // The pages of a range that were referenced or changed, which is forgotten unless `keep`.
+  absl::StatusOr<std::vector<mmu::v1::ReferenceRun>> HarvestReferenceChange(const std::string& name,
+                                                                            uint64_t base,
+                                                                            uint64_t size,
+                                                                            bool keep);
+  // Removes what maps a range; how many entries.
+  absl::StatusOr<uint64_t> RemoveMappings(const std::string& name, uint64_t base, uint64_t size);
+
  private:
   struct Rpc;
 

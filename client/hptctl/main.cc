@@ -61,6 +61,10 @@ int Main(int argc, char** argv) {
   AddHcallCommand(&app, &context);
   AddDumpCommand(&app, &context);
   AddCheckCommand(&app, &context);
+  AddDirtyCommand(&app, &context);
+  AddMappingsCommand(&app, &context);
+  AddHarvestCommand(&app, &context);
+  AddUnmapCommand(&app, &context);
   AddReplayCommand(&app, &context);
   AddConformanceCommand(&app, &context);
   AddExperimentCommand(&app, &context);

@@ -68,6 +68,7 @@ struct CreateOptions {
   std::string order;
   std::string profile;
   std::string processor;
+  bool track_guest_pages = false;
 };
 
 // The options as one specification.
@@ -79,6 +80,7 @@ std::string SpecText(const CreateOptions& options) {
   if (!options.order.empty()) parts.push_back("order=" + options.order);
   if (!options.profile.empty()) parts.push_back("profile=" + options.profile);
   if (!options.processor.empty()) parts.push_back("processor=" + options.processor);
+  if (options.track_guest_pages) parts.push_back("track-guest-pages=true");
   return absl::StrJoin(parts, ",");
 }
 
@@ -131,6 +133,9 @@ void PrintDetails(const v1::Partition& partition, const v1::HptStatistics& stati
                statistics.bolted(), statistics.secondary(), statistics.large());
   absl::PrintF("  memory: %d bytes of %d touched\n", statistics.resident_bytes(),
                statistics.table_bytes());
+  if (partition.config().track_guest_pages()) {
+    absl::PrintF("  tracking guest pages: %d bytes\n", statistics.tracking_bytes());
+  }
   absl::PrintF("  PTEGs by valid entries, 0 to 8: %s\n",
                absl::StrJoin(statistics.pteg_fill(), " "));
   absl::PrintF("  digest: 0x%x\n", statistics.digest());
@@ -202,6 +207,8 @@ void AddCreate(CLI::App* group, Context* context) {
       ->take_all();
   command->add_option("--profile", options->profile, "kvm-hv (default) or qemu-tcg");
   command->add_option("--processor", options->processor, "power7, power8 (default) or power9");
+  command->add_flag("--track-guest-pages", options->track_guest_pages,
+                    "For dirty, mappings, harvest, unmap; 8 bytes an HPTE and 8 a page");
   command->add_option("--spec", options->spec,
                       "Everything else, as hptd --partition takes it: KEY=VALUE,...");
   command->footer(

@@ -33,6 +33,10 @@ TEST(HptctlUsageTest, EverySubcommandHasHelpWithAnExample) {
                                                           {"hcall"},
                                                           {"dump"},
                                                           {"check"},
+                                                          {"dirty"},
+                                                          {"mappings"},
+                                                          {"harvest"},
+                                                          {"unmap"},
                                                           {"replay"},
                                                           {"partition", "create"},
                                                           {"experiment", "slot-tracking"}};
