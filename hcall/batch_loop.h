@@ -4,6 +4,7 @@
 #ifndef HCALL_BATCH_LOOP_H_
 #define HCALL_BATCH_LOOP_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -32,13 +33,22 @@ void RunInPlace(Function&& function, Partition& partition, HcallResult& result) 
   result.output_count = outcome.output_count;
 }
 
-// An HcallLoop, for callers that are `flatten`.
-template <HcallFunction kFunction, HcallPrefetch kPrefetch>
+// An HcallLoop, for callers that are `flatten`. `kSecond` is for tables that are observed.
+template <HcallFunction kFunction, HcallPrefetch kPrefetch, HcallPrefetch kSecond = NoPrefetch>
 inline size_t LoopOver(Partition& partition, std::span<const HcallRequest> requests, BatchMode mode,
                        std::span<HcallResult> results) {
+  const bool observed = kSecond != NoPrefetch && partition.table().observed();
+  if (observed) [[unlikely]] {
+    for (const auto& request : requests.first(std::min(requests.size(), kSecondPrefetchDistance))) {
+      kSecond(partition, request.registers);
+    }
+  }
   for (size_t i = 0; i < requests.size(); ++i) {
     if (i + kPrefetchDistance < requests.size()) {
       kPrefetch(partition, requests[i + kPrefetchDistance].registers);
+    }
+    if (observed && i + kSecondPrefetchDistance < requests.size()) [[unlikely]] {
+      kSecond(partition, requests[i + kSecondPrefetchDistance].registers);
     }
     results[i].registers = CopyOf(requests[i].registers);
     RunInPlace(kFunction, partition, results[i]);

@@ -21,7 +21,7 @@ bool Passes(BulkTest test, uint64_t v, uint64_t tsl) {
 
 // One request with a legal target: its response.
 uint64_t RemoveOne(Partition& partition, uint64_t tsh, uint64_t tsl) {
-  auto entry = LockValid(partition.table(), TargetOf(tsh));
+  auto entry = LockForRemoval(partition.table(), TargetOf(tsh));
   if (!entry.has_value() || !Passes(TestOf(tsh), entry->v(), tsl)) {
     return Respond(tsh, BulkCode::kNotFound);
   }
@@ -53,7 +53,7 @@ Outcome BulkRemove(Partition& partition, Registers& registers) {
 
 [[gnu::flatten]] size_t BulkRemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
                                        BatchMode mode, std::span<HcallResult> results) {
-  return LoopOver<BulkRemove, PrefetchBulk>(partition, requests, mode, results);
+  return LoopOver<BulkRemove, PrefetchBulk, PrefetchBulkAgain>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

@@ -11,8 +11,8 @@ namespace {
 
 // By position as kServedOpcodes.
 constexpr HcallEntry kHcalls[] = {
-    {.function = Remove, .name = "h_remove", .loop = RemoveLoop, .prefetch = PrefetchEntry},
-    {.function = Enter, .name = "h_enter", .loop = EnterLoop, .prefetch = PrefetchPteg},
+    {.function = Remove, .name = "h_remove", .loop = RemoveLoop, .prefetch = PrefetchRemoval},
+    {.function = Enter, .name = "h_enter", .loop = EnterLoop, .prefetch = PrefetchEnter},
     {.function = Read, .name = "h_read", .loop = ReadLoop, .prefetch = PrefetchEntry},
     {.function = ClearMod, .name = "h_clear_mod", .prefetch = PrefetchEntry},
     {.function = ClearRef, .name = "h_clear_ref", .prefetch = PrefetchEntry},
@@ -33,7 +33,7 @@ constexpr HcallEntry kHcalls[] = {
     {.function = HashRemove,
      .name = "h_hash_remove",
      .loop = HashRemoveLoop,
-     .prefetch = PrefetchHash},
+     .prefetch = PrefetchHashRemoval},
     {.function = HashProtect,
      .name = "h_hash_protect",
      .loop = HashProtectLoop,

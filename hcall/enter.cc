@@ -57,6 +57,8 @@ Outcome Enter(Partition& partition, Registers& registers) {
       memory != nullptr && ram != nullptr && !partition.qemu() && (flags & kPageFlags) != 0;
   if (page_work && sizes->actual > mmu::k64K) return {kHTooBig};
 
+  if (partition.table().observed()) [[unlikely]]
+    partition.table().WillStore(ptex, {v, r});
   auto entry = (flags & kFlagExact) != 0 ? partition.table().LockIfFree(ptex)
                                          : partition.table().LockFirstFree(ptex >> mmu::kPtegShift);
   if (!entry.has_value()) return {kHPtegFull};
@@ -70,7 +72,7 @@ Outcome Enter(Partition& partition, Registers& registers) {
 
 [[gnu::flatten]] size_t EnterLoop(Partition& partition, std::span<const HcallRequest> requests,
                                   BatchMode mode, std::span<HcallResult> results) {
-  return LoopOver<Enter, PrefetchPteg>(partition, requests, mode, results);
+  return LoopOver<Enter, PrefetchEnter>(partition, requests, mode, results);
 }
 
 }  // namespace papr::hcall

@@ -25,6 +25,15 @@ inline std::optional<HashPageTable::LockedEntry> LockValid(HashPageTable& table,
   return entry;
 }
 
+// LockValid(), for a call that will remove the entry.
+inline std::optional<HashPageTable::LockedEntry> LockForRemoval(HashPageTable& table,
+                                                                uint64_t ptex) {
+  if (table.observed()) [[unlikely]] {
+    table.WillStore(ptex);
+  }
+  return LockValid(table, ptex);
+}
+
 // H_AVPN and H_ANDCOND of H_REMOVE (LoPAR): each flag that is set must pass.
 inline bool PassesTests(uint64_t flags, uint64_t v, uint64_t avpn, uint64_t and_mask) {
   if ((flags & kFlagAvpn) != 0 && !mmu::MatchesAvpn(v, avpn)) return false;
@@ -43,8 +52,8 @@ inline void ProtectEntry(const Partition& partition, HashPageTable::LockedEntry&
                          uint64_t flags) {
   const uint64_t bits = ((flags & kFlagPp0) << 55) | ((flags & kFlagKeyHigh) << 48) |
                         (flags & (kFlagKeyLow | kFlagNoExecute | kFlagPp));
-  entry.Store({partition.qemu() ? partition.StoredV(entry.v()) : entry.v(),
-               (entry.r() & ~mmu::kRProtection) | bits});
+  entry.StoreProtection({partition.qemu() ? partition.StoredV(entry.v()) : entry.v(),
+                         (entry.r() & ~mmu::kRProtection) | bits});
 }
 
 // With strict_flags: a bit that the call does not define.

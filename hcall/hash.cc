@@ -9,18 +9,30 @@
 
 namespace papr::hcall {
 
+namespace {
+
 // An AVPN argument with any of its low 7 bits set is that of no entry.
-static std::optional<HashPageTable::LockedEntry> Find(Partition& partition, uint64_t hash,
-                                                      uint64_t avpn) {
+std::optional<HashPageTable::LockedEntry> Find(Partition& partition, uint64_t hash, uint64_t avpn) {
   if ((avpn & ~mmu::kVCompare) != 0) return std::nullopt;
   return partition.table().LockByHash(hash, avpn);
 }
+
+std::optional<HashPageTable::LockedEntry> FindForRemoval(Partition& partition, uint64_t hash,
+                                                         uint64_t avpn) {
+  HashPageTable& table = partition.table();
+  if (table.observed()) [[unlikely]] {
+    table.WillStore((hash & table.hash_mask()) << mmu::kPtegShift);
+  }
+  return Find(partition, hash, avpn);
+}
+
+}  // namespace
 
 Outcome HashRemove(Partition& partition, Registers& registers) {
   const uint64_t flags = registers[0];
   if (BadFlags(partition, flags, kFlagAvpn | kFlagAndCond | kFlagCmo)) return {kHParameter};
   if ((flags & kFlagAvpn) == 0) return {kHParameter};  // nothing else tells entries apart
-  auto entry = Find(partition, registers[1], registers[2]);
+  auto entry = FindForRemoval(partition, registers[1], registers[2]);
   if (!entry.has_value() ||
       !PassesTests(flags & kFlagAndCond, entry->v(), 0, /*and_mask=*/registers[3])) {
     return {kHNotFound};
@@ -51,7 +63,7 @@ Outcome HashBulkRemove(Partition& partition, Registers& registers) {
       tsh = Respond(tsh, BulkCode::kParameter);
       return {kHParameter, kOutputs};
     }
-    auto entry = Find(partition, TargetOf(tsh), avpn);
+    auto entry = FindForRemoval(partition, TargetOf(tsh), avpn);
     if (!entry.has_value()) {
       tsh = Respond(tsh, BulkCode::kNotFound);
       continue;
@@ -64,7 +76,8 @@ Outcome HashBulkRemove(Partition& partition, Registers& registers) {
 
 [[gnu::flatten]] size_t HashRemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
                                        BatchMode mode, std::span<HcallResult> results) {
-  return LoopOver<HashRemove, PrefetchHash>(partition, requests, mode, results);
+  return LoopOver<HashRemove, PrefetchHashRemoval, PrefetchHashRemovalAgain>(partition, requests,
+                                                                             mode, results);
 }
 
 [[gnu::flatten]] size_t HashProtectLoop(Partition& partition,

@@ -12,7 +12,7 @@ Outcome Remove(Partition& partition, Registers& registers) {
     return {kHParameter};
   }
   if (!partition.table().Contains(ptex)) return {kHParameter};
-  auto entry = LockValid(partition.table(), ptex);
+  auto entry = LockForRemoval(partition.table(), ptex);
   if (!entry.has_value() || !PassesTests(flags, entry->v(), avpn, avpn)) return {kHNotFound};
   const mmu::Hpte old = RemoveEntry(partition, *entry);
   registers[0] = old.v;
@@ -22,7 +22,8 @@ Outcome Remove(Partition& partition, Registers& registers) {
 
 [[gnu::flatten]] size_t RemoveLoop(Partition& partition, std::span<const HcallRequest> requests,
                                    BatchMode mode, std::span<HcallResult> results) {
-  return LoopOver<Remove, PrefetchEntry>(partition, requests, mode, results);
+  return LoopOver<Remove, PrefetchRemoval, PrefetchRemovalAgain>(partition, requests, mode,
+                                                                 results);
 }
 
 }  // namespace papr::hcall

@@ -26,6 +26,11 @@ class EntryObserver {
   virtual void OnClearReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits) = 0;
   // Every entry becomes the empty value at once; nothing else uses the table meanwhile.
   virtual void OnClear() = 0;
+
+  // Hints, without a lock: fetch what OnStore() will need for an entry of the PTEG of `ptex`, and,
+  // since that may depend on it, for an entry that holds `hpte` now or soon. No effect but on time.
+  virtual void WillStore(uint64_t /*ptex*/) const {}
+  virtual void WillStore(uint64_t /*ptex*/, const Hpte& /*hpte*/) const {}
 };
 
 }  // namespace papr::mmu

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "mmu/spin_wait.h"
 
 namespace papr::mmu {
 namespace {
@@ -13,13 +14,6 @@ namespace {
 // Largest order whose table is asked for in huge pages. A guest that fills a table of 4 GB has 512
 // GB of RAM; larger tables are more likely sparse, and each entry of a sparse one would cost 2 MB.
 constexpr int kMaxHugePageOrder = 32;
-
-void Pause() {
-  SpinYieldPoint();
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -64,8 +58,9 @@ HashPageTable::~HashPageTable() {
 // V as it was when the lock was taken.
 uint64_t HashPageTable::WaitForLock(uint64_t ptex) {
   std::atomic<uint64_t>& v = entries_[ptex].v;
+  SpinWait wait;
   for (;;) {
-    while ((v.load(std::memory_order_relaxed) & kLock) != 0) Pause();
+    while ((v.load(std::memory_order_relaxed) & kLock) != 0) wait.Step();
     const uint64_t old = v.fetch_or(kLock, std::memory_order_acquire);
     if ((old & kLock) == 0) return old;
   }
@@ -88,8 +83,9 @@ Hpte HashPageTable::ReadSlowly(uint64_t ptex) const {
   if (!internal::kPairLoadIsAtomic) {
     return const_cast<HashPageTable*>(this)->Lock(ptex).hpte();  // changes nothing but the lock
   }
+  SpinWait wait;
   for (;;) {
-    Pause();
+    wait.Step();
     const Hpte stored = internal::LoadPair(&entries_[ptex]);
     if ((stored.v & kLock) == 0) return {ToStored(stored.v), stored.r};
   }
@@ -150,6 +146,19 @@ void HashPageTable::Clear() {
 void HashPageTable::SetObserver(ObserverKind kind, EntryObserver* observer) {
   observers_[static_cast<size_t>(kind)] = observer;
   observed_ = observers_ != decltype(observers_){};
+  exported_ = observers_[static_cast<size_t>(ObserverKind::kExport)] != nullptr;
+}
+
+void HashPageTable::WillStore(uint64_t ptex) const {
+  for (const EntryObserver* observer : observers_) {
+    if (observer != nullptr) observer->WillStore(ptex);
+  }
+}
+
+void HashPageTable::WillStore(uint64_t ptex, const Hpte& hpte) const {
+  for (const EntryObserver* observer : observers_) {
+    if (observer != nullptr) observer->WillStore(ptex, hpte);
+  }
 }
 
 void HashPageTable::TellStore(uint64_t ptex, Hpte old, Hpte now) {

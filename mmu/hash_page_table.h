@@ -81,6 +81,13 @@ class HashPageTable {
   uint64_t hash_mask() const { return pteg_count() - 1; }
   bool Contains(uint64_t ptex) const { return ptex < entry_count(); }
 
+  // Whether anything follows the changes; if so, these let it fetch what it will need for a change
+  // of an entry in the PTEG of `ptex`, and for one that holds `hpte` now or soon. No effect but on
+  // time.
+  bool observed() const { return observed_; }
+  void WillStore(uint64_t ptex) const;
+  void WillStore(uint64_t ptex, const Hpte& hpte) const;
+
   // An entry with its lock held. `v()` and `r()` are the words as of now; the functions that change
   // them tell the observers, and the destructor unlocks. Holding one, a thread must not wait for
   // others.
@@ -104,6 +111,14 @@ class HashPageTable {
     // Replaces both words.
     void Store(Hpte hpte) {
       if (table_->observed_) [[unlikely]]
+        table_->TellStore(ptex_, {v_, r_}, hpte);
+      v_ = hpte.v;
+      SetR(hpte.r);
+    }
+    // Store() of words that differ in protection, key and software bits only: no matter for a
+    // reverse map.
+    void StoreProtection(Hpte hpte) {
+      if (table_->exported_) [[unlikely]]
         table_->TellStore(ptex_, {v_, r_}, hpte);
       v_ = hpte.v;
       SetR(hpte.r);
@@ -208,6 +223,15 @@ class HashPageTable {
     return LockMatch(~hash & hash_mask(), avpn | kVValid | kVSecondary);
   }
 
+  // Where LockByHash() would find the entry in its primary PTEG: a hint, without the lock.
+  std::optional<uint64_t> PeekByHash(uint64_t hash, uint64_t avpn) const {
+    const uint64_t first = (hash & hash_mask()) << kPtegShift;
+    const uint32_t matches =
+        MatchSlots(&entries_[first], kVCompare | kVSecondary | kVValid, avpn | kVValid);
+    if (matches == 0) return std::nullopt;
+    return first + static_cast<uint64_t>(std::countr_zero(matches));
+  }
+
   // Sets every entry to the empty value and gives the memory back to the host. Unlocked readers may
   // go on meanwhile.
   void Clear();
@@ -293,7 +317,8 @@ class HashPageTable {
 
   const int order_;
   const uint64_t empty_v_;
-  bool observed_ = false;  // any of `observers_`
+  bool observed_ = false;  // by any of `observers_`
+  bool exported_ = false;  // by that of kExport
   HostMemory entry_memory_;
   HostMemory touched_memory_;
   AtomicHpte* entries_ = nullptr;             // in `entry_memory_`

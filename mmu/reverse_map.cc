@@ -108,6 +108,12 @@ void ReverseMap::OnStore(uint64_t ptex, const Hpte& old, const Hpte& now) {
   }
 }
 
+void ReverseMap::WillStore(uint64_t ptex, const Hpte& hpte) const {
+  const Link& link = links_[ptex];
+  __builtin_prefetch(&link, 1);
+  if (const auto page = PageOf(hpte)) __builtin_prefetch(&words_[page->head], 1);
+}
+
 void ReverseMap::OnSetReferenceChange(uint64_t ptex, const Hpte& old, uint64_t bits) {
   const uint64_t again = bits & old.r & OldBits(ptex);
   const uint64_t fresh = bits & ~old.r & kRChanged;
@@ -134,10 +140,11 @@ void ReverseMap::OnClearReferenceChange(uint64_t ptex, const Hpte& old, uint64_t
 
 uint64_t ReverseMap::LockWord(uint64_t head) {
   Word& word = words_[head];
+  SpinWait wait;
   for (;;) {
     const uint64_t old = word.fetch_or(kWordLock);  // in one order with marks: see HasEntries()
     if ((old & kWordLock) == 0) return old;
-    while ((word.load(std::memory_order_relaxed) & kWordLock) != 0) SpinWait();
+    while ((word.load(std::memory_order_relaxed) & kWordLock) != 0) wait.Step();
   }
 }
 

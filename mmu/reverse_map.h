@@ -133,6 +133,8 @@ class ReverseMap final : public EntryObserver {
   // The lists become empty; what the entries told of R and C is harvested, and the log stays: a
   // table that is cleared changes no memory.
   void OnClear() override;
+  void WillStore(uint64_t ptex) const override { __builtin_prefetch(&links_[ptex], 1); }
+  void WillStore(uint64_t ptex, const Hpte& hpte) const override;
 
  private:
   // Neighbours in the list, with a bit on top: R is old (forward), C is old (back).

@@ -34,12 +34,21 @@ struct Extent {
 };
 Extent extent;
 
-// One table at a time: those of the large orders are gigabytes.
-HalfFullTable& Table(int order) {
-  static std::unique_ptr<HalfFullTable> table;
-  if (table == nullptr || table->partition().order() != order) {
-    table.reset();
-    table = std::make_unique<HalfFullTable>(ConfigOfOrder(order));
+enum class Tracking : uint8_t { kNo, kGuestPages };
+
+// The tables of one order at a time: those of the large orders are gigabytes.
+HalfFullTable& Table(int order, Tracking tracking) {
+  static int current = 0;
+  static std::unique_ptr<HalfFullTable> tables[2];
+  if (current != order) {
+    for (auto& table : tables) table.reset();
+    current = order;
+  }
+  auto& table = tables[static_cast<size_t>(tracking)];
+  if (table == nullptr) {
+    hcall::PartitionConfig config = ConfigOfOrder(order);
+    config.track_guest_pages = tracking == Tracking::kGuestPages;
+    table = std::make_unique<HalfFullTable>(config);
   }
   return *table;
 }
@@ -48,6 +57,7 @@ HalfFullTable& Table(int order) {
 struct Loop {
   std::function<void(hcall::Partition&, Call, std::span<Operation>)> run;
   bool hcalls;
+  Tracking tracking = Tracking::kNo;
 };
 
 // Processor time of this thread: what other programs do meanwhile shows less in it than in time as
@@ -60,7 +70,7 @@ double ThreadNanoseconds() {
 
 // Nanoseconds an operation, over one sample.
 double Cost(int order, Call call, const Loop& loop) {
-  HalfFullTable& table = Table(order);
+  HalfFullTable& table = Table(order, loop.tracking);
   const size_t sample = order > 24 ? extent.sample_large : extent.sample_small;
   // A sixteenth of the entries at a time, so that the table stays about half full meanwhile.
   const size_t count = std::min<size_t>(sample, table.partition().table().entry_count() / 16);
@@ -162,6 +172,14 @@ void RegisterFigures(int order, Call call) {
   if (Searches(call)) {
     Register("PortableBatch64OverBare", order, call, {}, Batches(kFrame, mmu::PtegScan::kPortable),
              prefetched);
+  }
+  if (order == 24 || order == 28) {
+    const auto tracked = [](Loop loop) {
+      loop.tracking = Tracking::kGuestPages;
+      return loop;
+    };
+    Register("TrackedSerialised", order, call, AtMost(1.5), tracked(serialised), serialised);
+    Register("TrackedBatch64", order, call, AtMost(1.5), tracked(batches), batches);
   }
   if (order == 28) {
     Register("SerialisedOverBatch64", order, call, AtLeast(Searches(call) ? 5 : 7), serialised,

@@ -115,7 +115,7 @@ std::vector<Operation> Prepare(HalfFullTable& table, Call call, size_t count) {
   for (const Page& page : pages) {
     const uint64_t primary = table.PrimaryPtex(page);
     if (call == Call::kEnter) {
-      operations.push_back({primary, page.v, table.NewR(), primary});
+      operations.push_back({primary, page.v, page.r, primary});
     } else {
       operations.push_back({Searches(call) ? page.hash : page.ptex, page.v & mmu::kVCompare, 0,
                             Searches(call) ? primary : page.ptex});

@@ -20,6 +20,7 @@ namespace papr::bench {
 // A 4K page and, once it is entered, its slot.
 struct Page {
   uint64_t v;  // AVPN word, valid bit added
+  uint64_t r;
   uint64_t hash;
   uint64_t ptex;
 };
@@ -32,14 +33,15 @@ inline hcall::PartitionConfig ConfigOfOrder(int order) {
 
 class HalfFullTable {
  public:
-  explicit HalfFullTable(hcall::PartitionConfig config, uint64_t seed = 20) : random_(seed) {
-    config.memory = {{0, kRamBytes, hcall::MemoryRegion::Kind::kRam}};
+  explicit HalfFullTable(hcall::PartitionConfig config, uint64_t seed = 20)
+      : random_(seed), ram_bytes_(uint64_t{1} << (config.order + kRamShift)) {
+    config.memory = {{0, ram_bytes_, hcall::MemoryRegion::Kind::kRam}};
     partition_ = *hcall::Partition::Create(std::move(config));
     wanted_.resize(partition_->table().pteg_count());
     const uint64_t half = partition_->table().entry_count() / 2;
     live_.reserve(half + half / 8);
     while (live_.size() < half) {
-      Page page = NewPage();
+      Page page = NewPage(live_.size());
       if (TryEnter(page)) live_.push_back(page);
     }
   }
@@ -47,18 +49,19 @@ class HalfFullTable {
   hcall::Partition& partition() { return *partition_; }
   std::vector<Page>& live() { return live_; }
 
-  // A page of a random segment; practically never one that was made before.
-  Page NewPage() {
+  // A page of a random segment; practically never one that was made before. It maps the real page
+  // of number `real`, of those that are no other page's: pages are scattered over the RAM, and each
+  // is mapped once.
+  Page NewPage(uint64_t real) {
     const auto va = mmu::MakeVirtualAddress(mmu::SegmentSize::k256M,
                                             random_() & ((uint64_t{1} << 37) - 1), random_());
-    return {mmu::AvpnWord(va, mmu::k4K) | mmu::kVValid, mmu::Hash(va, mmu::k4K), 0};
+    constexpr uint64_t kScatter = 0x9e3779b97f4a7c15;  // odd: no two numbers meet
+    const uint64_t r = ((real * kScatter << mmu::k4K) & (ram_bytes_ - 1)) | mmu::kRCoherent | 2;
+    return {mmu::AvpnWord(va, mmu::k4K) | mmu::kVValid, r, mmu::Hash(va, mmu::k4K), 0};
   }
   uint64_t PrimaryPtex(const Page& page) const {
     return (page.hash & partition_->table().hash_mask()) << mmu::kPtegShift;
   }
-  // R for a page: a random real page.
-  uint64_t NewR() { return (random_() & (kRamBytes - 1) & mmu::kRRpn) | mmu::kRCoherent | 2; }
-
   // `count` of the live pages, each once, moved to the end of live().
   std::span<Page> ShuffleToEnd(size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -72,7 +75,7 @@ class HalfFullTable {
     std::vector<Page> pages;
     pages.reserve(count);
     while (pages.size() < count) {
-      const Page page = NewPage();
+      const Page page = NewPage(live_.size() + pages.size());
       const uint64_t first = PrimaryPtex(page);
       int free = 0;
       for (uint64_t ptex = first; ptex < first + mmu::kHptesPerPteg; ++ptex) {
@@ -90,7 +93,7 @@ class HalfFullTable {
   // Enters `page` and notes its slot; false if its primary PTEG is full.
   bool TryEnter(Page& page) {
     const auto slot =
-        partition_->table().InsertFirstFree(PrimaryPtex(page) >> mmu::kPtegShift, {page.v, NewR()});
+        partition_->table().InsertFirstFree(PrimaryPtex(page) >> mmu::kPtegShift, {page.v, page.r});
     page.ptex = slot.value_or(0);
     return slot.has_value();
   }
@@ -99,9 +102,11 @@ class HalfFullTable {
   }
 
  private:
-  static constexpr uint64_t kRamBytes = uint64_t{1} << 40;
+  // RAM is 256 times the table: twice the pages that the live entries map.
+  static constexpr int kRamShift = 8;
 
   std::mt19937_64 random_;
+  const uint64_t ram_bytes_;
   std::unique_ptr<hcall::Partition> partition_;
   std::vector<Page> live_;
   std::vector<uint8_t>
