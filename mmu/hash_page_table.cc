@@ -197,6 +197,18 @@ void HashPageTable::ForEachTouchedRun(
   }
 }
 
+uint64_t HashPageTable::NextTouched(uint64_t first, uint64_t end) const {
+  while (first < end) {
+    const uint64_t run = first >> kRunShift;
+    const uint64_t word = touched_[run / 64].load(std::memory_order_relaxed) >> (run % 64);
+    if ((word & 1) != 0) return first;
+    const uint64_t untouched =
+        word != 0 ? static_cast<uint64_t>(std::countr_zero(word)) : 64 - run % 64;
+    first = (run + untouched) << kRunShift;
+  }
+  return end;
+}
+
 uint64_t HashPageTable::touched_bytes() const {
   uint64_t runs = 0;
   ForEachTouchedRun([&runs](uint64_t, uint64_t) { ++runs; });

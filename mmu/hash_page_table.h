@@ -240,6 +240,9 @@ class HashPageTable {
   // empty value, in ascending order; everything else is known to be untouched. Entries stored
   // meanwhile may or may not be visited. Cost: the touched part of the table.
   void ForEachTouchedRun(absl::FunctionRef<void(uint64_t first, uint64_t count)> visit) const;
+  // The lowest entry in first..end-1 that such a run holds; `end` if there is none. Requires
+  // end <= entry_count().
+  uint64_t NextTouched(uint64_t first, uint64_t end) const;
 
   // What may follow the changes of entries; at most one of each.
   enum class ObserverKind : uint8_t { kReverseMap, kExport };

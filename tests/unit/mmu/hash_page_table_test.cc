@@ -86,6 +86,23 @@ TEST(HashPageTable, AFreshTableReadsAsItsEmptyValue) {
   }
 }
 
+TEST(HashPageTable, TheNextTouchedEntryIsFoundFromAnywhere) {
+  const auto table = MakeTable(36);
+  const uint64_t end = table->entry_count();
+  EXPECT_EQ(table->NextTouched(0, end), end);
+  const uint64_t run = uint64_t{300} << 12;
+  ASSERT_TRUE(table->InsertAt(run + 5, kHpte));
+  EXPECT_EQ(table->NextTouched(0, end), run);
+  EXPECT_EQ(table->NextTouched(run - 1, end), run);
+  EXPECT_EQ(table->NextTouched(run + 7, end), run + 7);
+  EXPECT_EQ(table->NextTouched(run + 0x1000, end), end);
+  EXPECT_EQ(table->NextTouched(0, run), run);
+  EXPECT_EQ(table->NextTouched(3, 9), 9u);
+  EXPECT_EQ(table->NextTouched(end, end), end);
+  ASSERT_TRUE(table->InsertAt(end - 1, kHpte));
+  EXPECT_EQ(table->NextTouched(run + 0x1000, end), end - 0x1000);
+}
+
 TEST(HashPageTable, InsertAtTakesOnlyAFreeSlot) {
   const auto table = MakeTable();
   EXPECT_TRUE(table->InsertAt(0x3ff5, kHpte));
