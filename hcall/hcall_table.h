@@ -1,6 +1,6 @@
 // The functions that implement the hcalls, one for each entry of kServedOpcodes. Called by
-// Dispatch() only, with a Quiescence guard of the partition held: the exclusive one for calls of
-// NeedsExclusive(), a shared one for all others.
+// Dispatch(), and by what stores entries as a call does, with a Quiescence guard of the partition
+// held: the exclusive one for calls of NeedsExclusive(), a shared one for all others.
 
 #ifndef HCALL_HCALL_TABLE_H_
 #define HCALL_HCALL_TABLE_H_

@@ -156,6 +156,8 @@ absl::Status Partition::ReplaceTable(std::unique_ptr<HashPageTable> table) {
     if (absl::Status status = reverse_map_->Follow(table.get()); !status.ok()) return status;
   }
   table_ = std::move(table);
+  ++table_generation_;
+  export_marks_.reset();
   return absl::OkStatus();
 }
 
@@ -243,6 +245,7 @@ absl::Status Partition::Reset(std::optional<int> order) {
     if (table_->order() == new_order && table_->empty_entry() == removed_entry()) {
       resize_.Discard();
       table_->Clear();
+      ++table_generation_;
       return absl::OkStatus();
     }
   }

@@ -22,6 +22,7 @@
 #include "hcall/hpt_resize.h"
 #include "hcall/partition_config.h"
 #include "hcall/quiescence.h"
+#include "mmu/export_marks.h"
 #include "mmu/hash_page_table.h"
 #include "mmu/reverse_map.h"
 #include "mmu/table_check.h"
@@ -111,6 +112,12 @@ class Partition {
   // RESOURCE_EXHAUSTED, and nothing changed: the host has no address space to track it. Requires
   // the exclusive guard.
   absl::Status ReplaceTable(std::unique_ptr<mmu::HashPageTable> table);
+  // Another number when the table has become another one, or was emptied by a reset. Requires a
+  // guard.
+  uint64_t table_generation() const { return table_generation_; }
+  // What the exports that are open follow the table with (hcall/htab_export.cc); they own it.
+  // Requires the exclusive guard.
+  std::weak_ptr<mmu::ExportMarks>& export_marks() { return export_marks_; }
   // V as this partition stores the V of H_ENTER, and what it leaves in a removed entry.
   uint64_t StoredV(uint64_t v) const {
     return qemu() ? (v & ~mmu::kVHypervisor) | mmu::kVSoftwareDirty
@@ -135,6 +142,8 @@ class Partition {
   mutable Quiescence quiescence_;
   std::unique_ptr<mmu::ReverseMap> reverse_map_;  // null without track_guest_pages
   std::shared_ptr<mmu::HashPageTable> table_;     // null for radix
+  uint64_t table_generation_ = 0;
+  std::weak_ptr<mmu::ExportMarks> export_marks_;
   HptResize resize_;
 };
 
