@@ -8,11 +8,20 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 namespace papr::server {
+
+// A stream, which would not end by itself.
+class DrainListener {
+ public:
+  virtual ~DrainListener() = default;
+  // The stream is to end. Called once, by Release() or Watch().
+  virtual void OnDrain() = 0;
+};
 
 class DrainState {
  public:
@@ -24,7 +33,10 @@ class DrainState {
   // executed. The answer waits for Release(). For use on a gRPC thread.
   grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context);
 
-  // Answers what Refuse() holds back, and from now on at once.
+  // Tells `listener`, if it still lives, when Release() comes, or at once if it has come.
+  void Watch(std::weak_ptr<DrainListener> listener);
+
+  // Answers what Refuse() holds back, and from now on at once; ends the streams.
   void Release();
 
  private:
@@ -32,8 +44,9 @@ class DrainState {
 
   std::atomic<bool> draining_{false};
   std::mutex mutex_;
-  bool released_ = false;   // guarded by mutex_
-  std::vector<Held> held_;  // guarded by mutex_
+  bool released_ = false;                                // guarded by mutex_
+  std::vector<Held> held_;                               // guarded by mutex_
+  std::vector<std::weak_ptr<DrainListener>> listeners_;  // guarded by mutex_
 };
 
 }  // namespace papr::server

@@ -44,6 +44,14 @@ absl::Status WithField(absl::Status status, absl::string_view field) {
   return WithDetail(std::move(status), detail);
 }
 
+absl::Status RecordError(const absl::Status& status, absl::string_view field, uint64_t record) {
+  mmu::v1::ErrorDetail detail;
+  detail.set_field(std::string(field));
+  detail.set_record(record);
+  return WithDetail(absl::Status(status.code(), absl::StrCat(field, ": ", status.message())),
+                    detail);
+}
+
 mmu::v1::ErrorDetail DetailOf(const absl::Status& status) {
   mmu::v1::ErrorDetail detail;
   if (const auto payload = status.GetPayload(kPayload)) {

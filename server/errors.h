@@ -27,6 +27,10 @@ absl::Status NoSuchPartition(absl::string_view name);
 // `status` with its field named as `field`.
 absl::Status WithField(absl::Status status, absl::string_view field);
 
+// `status`, which is about record number `record` of the stream in field `field`; the message reads
+// "FIELD: WHAT".
+absl::Status RecordError(const absl::Status& status, absl::string_view field, uint64_t record);
+
 // What a status of these functions carries; an empty message if nothing.
 mmu::v1::ErrorDetail DetailOf(const absl::Status& status);
 

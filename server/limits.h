@@ -56,6 +56,10 @@ inline constexpr int kMaxRuns = 50'000;
 // ListMappings.
 inline constexpr int kDefaultMappings = 1000;
 inline constexpr int kMaxMappings = 10'000;
+// ExportHpt: bytes of a read. The most takes a scan thread about a millisecond, and fits the 4 MB
+// that gRPC clients take by default.
+inline constexpr uint32_t kDefaultExportBytes = uint32_t{64} << 10;
+inline constexpr uint32_t kMaxExportBytes = uint32_t{1} << 20;
 
 // Threads for what changes whole tables (creation, resets, resizes): two, so that one reset of a
 // huge table does not hold back all the others.

@@ -1,5 +1,8 @@
 #include "server/partition_service.h"
 
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,7 +11,9 @@
 #include "server/bounded_count.h"
 #include "server/config_from_proto.h"
 #include "server/errors.h"
+#include "server/export_stream.h"
 #include "server/guest_page_calls.h"
+#include "server/import_stream.h"
 #include "server/limits.h"
 #include "server/page_token.h"
 #include "server/proto_from_config.h"
@@ -125,6 +130,21 @@ PartitionServiceImpl::Reactor* PartitionServiceImpl::RemoveMappings(
     Context* context, const v1::RemoveMappingsRequest* request,
     v1::RemoveMappingsResponse* response) {
   return OnPartition(context, request, response, &server::RemoveMappings);
+}
+
+void PartitionServiceImpl::ServeStreams() {
+  using Bytes = grpc::ByteBuffer;
+  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      mmu::v1::PartitionService::service_full_name());
+  MarkMethodRawCallback(service->FindMethodByName("ExportHpt")->index(),
+                        new grpc::internal::CallbackBidiHandler<Bytes, Bytes>([this](Context* c) {
+                          return StartExportStream(c, registry_, scanners_, *drain_);
+                        }));
+  MarkMethodRawCallback(service->FindMethodByName("ImportHpt")->index(),
+                        new grpc::internal::CallbackClientStreamingHandler<Bytes, Bytes>(
+                            [this](Context* c, Bytes* response) {
+                              return StartImportStream(c, response, registry_, scanners_, *drain_);
+                            }));
 }
 
 absl::Status PartitionServiceImpl::Create(const v1::CreatePartitionRequest& request,

@@ -23,7 +23,9 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
       : registry_(std::move(registry)),
         workers_(std::move(workers)),
         scanners_(std::move(scanners)),
-        drain_(std::move(drain)) {}
+        drain_(std::move(drain)) {
+    ServeStreams();
+  }
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -56,6 +58,9 @@ class PartitionServiceImpl final : public mmu::v1::PartitionService::CallbackSer
                           mmu::v1::RemoveMappingsResponse* response) override;
 
  private:
+  // ExportHpt and ImportHpt, which take their messages undecoded (server/raw_message.h).
+  void ServeStreams();
+
   // Run `method` of this service with the request and the response: Now() on this thread, On() on
   // one of `pool`.
   template <typename Request, typename Response>

@@ -29,7 +29,7 @@ class UndecodableInterceptor : public grpc::experimental::Interceptor {
 
 class Factory : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  // Of streams there are only gRPC's own, where no message means the end of the client's.
+  // In a stream no message means the end of the client's; ours decode their own.
   grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
     return info->type() == ServerRpcInfo::Type::UNARY ? new UndecodableInterceptor : nullptr;
   }
