@@ -19,6 +19,8 @@ void AddDirtyCommand(CLI::App* app, Context* context);
 void AddMappingsCommand(CLI::App* app, Context* context);
 void AddHarvestCommand(CLI::App* app, Context* context);
 void AddUnmapCommand(CLI::App* app, Context* context);
+void AddExportCommand(CLI::App* app, Context* context);
+void AddImportCommand(CLI::App* app, Context* context);
 void AddReplayCommand(CLI::App* app, Context* context);
 void AddConformanceCommand(CLI::App* app, Context* context);
 void AddExperimentCommand(CLI::App* app, Context* context);

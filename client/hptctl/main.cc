@@ -16,6 +16,7 @@ Examples:
   hptctl partition create lpar1 --order 24 --ram 0:1G
   hptctl hcall H_ENTER 0 0x1000 0x123456789001 0x1000196 --partition lpar1
   hptctl dump --partition lpar1
+  hptctl export lpar1 --output lpar1.htab
   hptctl replay boot.trace.zst --target local
   hptctl conformance --target local
 
@@ -65,6 +66,8 @@ int Main(int argc, char** argv) {
   AddMappingsCommand(&app, &context);
   AddHarvestCommand(&app, &context);
   AddUnmapCommand(&app, &context);
+  AddExportCommand(&app, &context);
+  AddImportCommand(&app, &context);
   AddReplayCommand(&app, &context);
   AddConformanceCommand(&app, &context);
   AddExperimentCommand(&app, &context);
