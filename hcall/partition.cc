@@ -93,6 +93,7 @@ HptStatistics Count(const HashPageTable& table, uint64_t stride) {
   HptStatistics out;
   out.order = table.order();
   out.table_bytes = table.bytes();
+  out.huge_pages = table.huge_pages();
   const uint64_t step = stride * mmu::kHptesPerPteg;
   uint64_t next = 0;  // first entry of the next PTEG to look at, counted over the touched runs
   uint64_t passed = 0;

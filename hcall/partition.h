@@ -46,6 +46,7 @@ struct HptStatistics {
   bool pending_ready = false;
   // Host memory of the reverse map and the dirty log; 0 without track_guest_pages. Not in a sample.
   uint64_t tracking_bytes = 0;
+  bool huge_pages = false;  // the host agreed to keep the table in huge pages
 };
 
 // One update that a table walk makes.

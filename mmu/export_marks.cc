@@ -1,7 +1,5 @@
 #include "mmu/export_marks.h"
 
-#include <sys/mman.h>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 
@@ -22,18 +20,11 @@ uint8_t WalkMarks(uint64_t bits) {
 
 absl::StatusOr<std::unique_ptr<ExportMarks>> ExportMarks::Create(uint64_t entry_count) {
   auto marks = std::unique_ptr<ExportMarks>(new ExportMarks(entry_count));
-  void* memory = mmap(nullptr, entry_count, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
+  if (!marks->marks_.ok()) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "the host has no address space for the export marks of %d entries", entry_count));
   }
-  marks->marks_ = static_cast<Mark*>(memory);
   return marks;
-}
-
-ExportMarks::~ExportMarks() {
-  if (marks_ != nullptr) munmap(marks_, entry_count_);
 }
 
 uint64_t ExportMarks::NextDirty(uint64_t first, uint64_t end) const {
@@ -56,6 +47,6 @@ void ExportMarks::OnClearReferenceChange(uint64_t ptex, const Hpte&, uint64_t bi
   Set(ptex, reported ? left | kStored : left);
 }
 
-void ExportMarks::OnClear() { madvise(marks_, entry_count_, MADV_DONTNEED); }
+void ExportMarks::OnClear() { marks_.Clear(); }
 
 }  // namespace papr::mmu

@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "mmu/entry_observer.h"
+#include "mmu/lazy_array.h"
 
 namespace papr::mmu {
 
@@ -29,7 +30,6 @@ class ExportMarks final : public EntryObserver {
   static absl::StatusOr<std::unique_ptr<ExportMarks>> Create(uint64_t entry_count);
   ExportMarks(const ExportMarks&) = delete;
   ExportMarks& operator=(const ExportMarks&) = delete;
-  ~ExportMarks() override;
 
   // Requires ptex < entry_count.
   bool dirty(uint64_t ptex) const { return marks_[ptex].load(std::memory_order_relaxed) != 0; }
@@ -47,13 +47,12 @@ class ExportMarks final : public EntryObserver {
   using Mark = std::atomic<uint8_t>;
   static_assert(sizeof(Mark) == 1 && Mark::is_always_lock_free);
 
-  explicit ExportMarks(uint64_t entry_count) : entry_count_(entry_count) {}
+  explicit ExportMarks(uint64_t entry_count) : marks_(entry_count, HostMemory::HugePages::kNo) {}
   // Only under the entry's lock, so that a load and a store make one step.
   uint8_t Get(uint64_t ptex) const { return marks_[ptex].load(std::memory_order_relaxed); }
   void Set(uint64_t ptex, uint8_t mark) { marks_[ptex].store(mark, std::memory_order_relaxed); }
 
-  const uint64_t entry_count_;
-  Mark* marks_ = nullptr;
+  LazyArray<Mark> marks_;
 };
 
 }  // namespace papr::mmu

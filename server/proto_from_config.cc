@@ -131,6 +131,7 @@ void StatisticsToProto(const hcall::HptStatistics& statistics, DigestWanted dige
     proto->set_pending_ready(statistics.pending_ready);
   }
   proto->set_tracking_bytes(statistics.tracking_bytes);
+  proto->set_huge_pages(statistics.huge_pages);
 }
 
 void CheckToProto(const mmu::TableCheckReport& report, v1::CheckHptResponse* proto) {

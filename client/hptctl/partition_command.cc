@@ -131,8 +131,8 @@ void PrintDetails(const v1::Partition& partition, const v1::HptStatistics& stati
   }
   absl::PrintF("  entries: %d valid, %d bolted, %d secondary, %d large\n", statistics.valid(),
                statistics.bolted(), statistics.secondary(), statistics.large());
-  absl::PrintF("  memory: %d bytes of %d touched\n", statistics.resident_bytes(),
-               statistics.table_bytes());
+  absl::PrintF("  memory: %d bytes of %d touched%s\n", statistics.resident_bytes(),
+               statistics.table_bytes(), statistics.huge_pages() ? ", in huge pages" : "");
   if (partition.config().track_guest_pages()) {
     absl::PrintF("  tracking guest pages: %d bytes\n", statistics.tracking_bytes());
   }

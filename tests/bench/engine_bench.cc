@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hcall/htab_export.h"
 #include "mmu/pteg_scan.h"
 #include "tests/bench/engine_work.h"
 #include "tests/bench/half_full_table.h"
@@ -34,30 +36,42 @@ struct Extent {
 };
 Extent extent;
 
-enum class Tracking : uint8_t { kNo, kGuestPages };
+// What follows the changes of a table.
+enum class Tracking : uint8_t { kNothing, kGuestPages, kExport };
+
+struct Subject {
+  std::unique_ptr<HalfFullTable> table;
+  std::unique_ptr<hcall::HtabExport> reader;  // open for kExport, so that changes are marked
+};
 
 // The tables of one order at a time: those of the large orders are gigabytes.
 HalfFullTable& Table(int order, Tracking tracking) {
   static int current = 0;
-  static std::unique_ptr<HalfFullTable> tables[2];
+  static std::array<Subject, 3> subjects;
   if (current != order) {
-    for (auto& table : tables) table.reset();
+    for (Subject& subject : subjects) {
+      subject.reader.reset();
+      subject.table.reset();
+    }
     current = order;
   }
-  auto& table = tables[static_cast<size_t>(tracking)];
-  if (table == nullptr) {
+  Subject& subject = subjects[static_cast<size_t>(tracking)];
+  if (subject.table == nullptr) {
     hcall::PartitionConfig config = ConfigOfOrder(order);
     config.track_guest_pages = tracking == Tracking::kGuestPages;
-    table = std::make_unique<HalfFullTable>(config);
+    subject.table = std::make_unique<HalfFullTable>(config);
+    if (tracking == Tracking::kExport) {
+      subject.reader = *hcall::HtabExport::Open(subject.table->partition(), {});
+    }
   }
-  return *table;
+  return *subject.table;
 }
 
 // A loop of engine_work.h, and whether it makes hcalls, which have to be taken back.
 struct Loop {
   std::function<void(hcall::Partition&, Call, std::span<Operation>)> run;
   bool hcalls;
-  Tracking tracking = Tracking::kNo;
+  Tracking tracking = Tracking::kNothing;
 };
 
 // Processor time of this thread: what other programs do meanwhile shows less in it than in time as
@@ -174,12 +188,18 @@ void RegisterFigures(int order, Call call) {
              prefetched);
   }
   if (order == 24 || order == 28) {
-    const auto tracked = [](Loop loop) {
-      loop.tracking = Tracking::kGuestPages;
+    const auto with = [](Tracking tracking, Loop loop) {
+      loop.tracking = tracking;
       return loop;
     };
-    Register("TrackedSerialised", order, call, AtMost(1.5), tracked(serialised), serialised);
-    Register("TrackedBatch64", order, call, AtMost(1.5), tracked(batches), batches);
+    Register("TrackedSerialised", order, call, AtMost(1.5), with(Tracking::kGuestPages, serialised),
+             serialised);
+    Register("TrackedBatch64", order, call, AtMost(1.5), with(Tracking::kGuestPages, batches),
+             batches);
+    Register("ExportedSerialised", order, call, AtMost(1.5), with(Tracking::kExport, serialised),
+             serialised);
+    Register("ExportedBatch64", order, call, AtMost(1.5), with(Tracking::kExport, batches),
+             batches);
   }
   if (order == 28) {
     Register("SerialisedOverBatch64", order, call, AtLeast(Searches(call) ? 5 : 7), serialised,
