@@ -22,7 +22,6 @@ namespace papr::hcall {
 struct HcallEntry {
   HcallFunction function = nullptr;
   std::string_view name;
-  bool needs_hpt = true;             // a radix partition answers H_FUNCTION
   bool exclusive = false;            // runs alone in its partition
   HcallLoop loop = nullptr;          // runs many in a row; null: one by one
   HcallPrefetch prefetch = nullptr;  // null: nothing worth to fetch ahead
@@ -80,8 +79,7 @@ class Dispatcher {
       *refusal = kHPrivilege;
       return false;
     }
-    if (kind == kOtherHcall || !partition.Enabled(kind) ||
-        (kTable[kind].needs_hpt && partition.config().mmu == MmuKind::kRadix)) [[unlikely]] {
+    if (!partition.Enabled(kind)) [[unlikely]] {
       *refusal = kHFunction;
       return false;
     }

@@ -25,7 +25,13 @@ bool OffersBlockRemove(const PartitionConfig& config) {
          !config.block_remove_sizes.empty();
 }
 
+// Calls that a partition without a hashed page table has too.
+bool NeedsHpt(Opcode opcode) {
+  return opcode != kHPageInit && opcode != kHResizeHptPrepare && opcode != kHResizeHptCommit;
+}
+
 bool Offers(const PartitionConfig& config, Opcode opcode) {
+  if (config.mmu == MmuKind::kRadix && NeedsHpt(opcode)) return false;
   const Features& features = config.features;
   switch (opcode) {
     case kHBulkRemove:

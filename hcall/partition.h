@@ -126,7 +126,7 @@ class Partition {
   }
   mmu::Hpte removed_entry() const { return {qemu() ? mmu::kVSoftwareDirty : 0, 0}; }
   bool qemu() const { return config_.qemu(); }
-  // Whether the call kServedOpcodes[kind] answers in this partition.
+  // Whether the call kServedOpcodes[kind] answers in this partition; of any other kind: false.
   bool Enabled(int kind) const { return ((enabled_ >> kind) & 1) != 0; }
 
  private:

@@ -21,10 +21,10 @@ namespace v1 = mmu::v1;
 class ExportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   ExportStream(grpc::CallbackServerContext* context, std::shared_ptr<PartitionRegistry> registry,
-               std::shared_ptr<WorkerPool> pool)
+               WorkerPool& pool)
       : registry_(std::move(registry)),
         work_(std::make_shared<StreamWork>(
-            context, std::move(pool),
+            context, pool,
             StreamWork::Reactor{[this] { StartRead(&message_); },
                                 [this](const grpc::Status& status) { Finish(status); },
                                 [this] { export_.reset(); }})) {}
@@ -98,8 +98,8 @@ class ExportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartExportStream(
     grpc::CallbackServerContext* context, std::shared_ptr<PartitionRegistry> registry,
-    std::shared_ptr<WorkerPool> pool, DrainState& drain) {
-  auto* stream = new ExportStream(context, std::move(registry), std::move(pool));
+    WorkerPool& pool, DrainState& drain) {
+  auto* stream = new ExportStream(context, std::move(registry), pool);
   stream->Start(drain);
   return stream;
 }

@@ -16,7 +16,7 @@ namespace papr::server {
 // Its reads run on `pool`. For use on a gRPC thread.
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartExportStream(
     grpc::CallbackServerContext* context, std::shared_ptr<PartitionRegistry> registry,
-    std::shared_ptr<WorkerPool> pool, DrainState& drain);
+    WorkerPool& pool, DrainState& drain);
 
 }  // namespace papr::server
 

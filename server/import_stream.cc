@@ -20,11 +20,11 @@ namespace v1 = mmu::v1;
 class ImportStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   ImportStream(grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
-               std::shared_ptr<PartitionRegistry> registry, std::shared_ptr<WorkerPool> pool)
+               std::shared_ptr<PartitionRegistry> registry, WorkerPool& pool)
       : registry_(std::move(registry)),
         response_(response),
         work_(std::make_shared<StreamWork>(
-            context, std::move(pool),
+            context, pool,
             StreamWork::Reactor{[this] { StartRead(&message_); },
                                 [this](const grpc::Status& status) { Finish(status); }, [] {}})) {}
 
@@ -103,9 +103,8 @@ class ImportStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* StartImportStream(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
-    std::shared_ptr<PartitionRegistry> registry, std::shared_ptr<WorkerPool> pool,
-    DrainState& drain) {
-  auto* stream = new ImportStream(context, response, std::move(registry), std::move(pool));
+    std::shared_ptr<PartitionRegistry> registry, WorkerPool& pool, DrainState& drain) {
+  auto* stream = new ImportStream(context, response, std::move(registry), pool);
   stream->Start(drain);
   return stream;
 }

@@ -17,8 +17,7 @@ namespace papr::server {
 // thread.
 grpc::ServerReadReactor<grpc::ByteBuffer>* StartImportStream(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
-    std::shared_ptr<PartitionRegistry> registry, std::shared_ptr<WorkerPool> pool,
-    DrainState& drain);
+    std::shared_ptr<PartitionRegistry> registry, WorkerPool& pool, DrainState& drain);
 
 }  // namespace papr::server
 

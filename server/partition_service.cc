@@ -138,12 +138,12 @@ void PartitionServiceImpl::ServeStreams() {
       mmu::v1::PartitionService::service_full_name());
   MarkMethodRawCallback(service->FindMethodByName("ExportHpt")->index(),
                         new grpc::internal::CallbackBidiHandler<Bytes, Bytes>([this](Context* c) {
-                          return StartExportStream(c, registry_, scanners_, *drain_);
+                          return StartExportStream(c, registry_, *scanners_, *drain_);
                         }));
   MarkMethodRawCallback(service->FindMethodByName("ImportHpt")->index(),
                         new grpc::internal::CallbackClientStreamingHandler<Bytes, Bytes>(
                             [this](Context* c, Bytes* response) {
-                              return StartImportStream(c, response, registry_, scanners_, *drain_);
+                              return StartImportStream(c, response, registry_, *scanners_, *drain_);
                             }));
 }
 

@@ -41,9 +41,9 @@ void StreamWork::Do(std::function<void()> step) {
     if (state_ == State::kEnding) return;
     state_ = State::kBusy;
   }
-  if (!pool_->Submit([self = shared_from_this(), step = std::move(step)] { step(); })) {
+  if (!pool_.Submit([self = shared_from_this(), step = std::move(step)] { step(); })) {
     Finish(
-        LimitError("max_queued_operations", pool_->max_queued(), "too many long operations wait"));
+        LimitError("max_queued_operations", pool_.max_queued(), "too many long operations wait"));
   }
 }
 
@@ -71,7 +71,7 @@ void StreamWork::End(const absl::Status& status) {
     self->reactor_.release();
     self->reactor_.finish(ToGrpcStatus(self->context_, status));
   };
-  if (WorkerPool::OnWorkerThread() || !pool_->Submit(end)) end();
+  if (WorkerPool::OnWorkerThread() || !pool_.Submit(end)) end();
 }
 
 }  // namespace papr::server

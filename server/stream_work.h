@@ -30,9 +30,9 @@ class StreamWork : public DrainListener, public std::enable_shared_from_this<Str
     std::function<void(const grpc::Status&)> finish;  // Finish()
     std::function<void()> release;                    // frees what the stream holds; may wait
   };
-  StreamWork(grpc::CallbackServerContext* context, std::shared_ptr<WorkerPool> pool,
-             Reactor reactor)
-      : context_(context), pool_(std::move(pool)), reactor_(std::move(reactor)) {}
+  // `pool` outlives the stream: it must not be freed by a stream that ends on one of its threads.
+  StreamWork(grpc::CallbackServerContext* context, WorkerPool& pool, Reactor reactor)
+      : context_(context), pool_(pool), reactor_(std::move(reactor)) {}
 
   // Waits for the first message. If the daemon drains already the stream is refused: UNAVAILABLE,
   // when other calls are too.
@@ -56,7 +56,7 @@ class StreamWork : public DrainListener, public std::enable_shared_from_this<Str
   void End(const absl::Status& status);
 
   grpc::CallbackServerContext* const context_;
-  const std::shared_ptr<WorkerPool> pool_;
+  WorkerPool& pool_;
   const Reactor reactor_;
   std::mutex mutex_;
   State state_ = State::kBusy;  // guarded by mutex_
