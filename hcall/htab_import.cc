@@ -1,6 +1,8 @@
 #include "hcall/htab_import.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,6 +15,8 @@ namespace {
 // Entries stored under one guard, and what looking at one that is to be removed counts: some 50 us.
 constexpr int64_t kStoresPerGuard = 512;
 constexpr int64_t kLooksPerStore = 8;
+// Between two guards: enough for a thread that waits to be woken.
+constexpr auto kRestBetweenGuards = std::chrono::microseconds(20);
 
 }  // namespace
 
@@ -25,7 +29,9 @@ absl::StatusOr<size_t> HtabImport::Write(std::string_view bytes) {
   }
   size_t consumed = 0;
   std::optional<InProgress> work;
-  for (;;) {
+  for (bool first = true;; first = false) {
+    // A mutex that is taken again at once leaves those who wait for it no chance.
+    if (!first) std::this_thread::sleep_for(kRestBetweenGuards);
     const Quiescence::Exclusive guard(partition_.quiescence());
     if (generation_.value_or(partition_.table_generation()) != partition_.table_generation()) {
       return absl::AbortedError("the table was reset or resized while entries were imported");

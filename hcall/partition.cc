@@ -259,8 +259,9 @@ absl::Status Partition::Reset(std::optional<int> order) {
   auto table = NewTable(config_, new_order);
   if (!table.ok()) return table.status();
   const Quiescence::Exclusive guard(quiescence_);
+  if (absl::Status status = ReplaceTable(*std::move(table)); !status.ok()) return status;
   resize_.Discard();
-  return ReplaceTable(*std::move(table));
+  return absl::OkStatus();
 }
 
 DeviceTree Partition::GetDeviceTree() const {

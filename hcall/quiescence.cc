@@ -68,14 +68,15 @@ std::atomic<uint32_t>* Quiescence::EnterSlowly() {
   if (internal::lane_of_this_thread == 0) thread_local const LaneOwner owner;
   const int lane = internal::lane_of_this_thread;
   std::atomic<uint32_t>& inside = lanes_[lane > 0 ? lane : 0].inside;
-  for (;;) {
-    inside.fetch_add(1);
-    mmu::StepYieldPoint();
-    if (!closed_.load()) return &inside;
-    inside.fetch_sub(1);
-    Lock(mutex_);  // until the Exclusive guard is gone
-    mutex_.unlock();
-  }
+  inside.fetch_add(1);
+  mmu::StepYieldPoint();
+  if (!closed_.load()) return &inside;
+  inside.fetch_sub(1);
+  // Until the Exclusive guard is gone. There is none while this thread has the mutex.
+  Lock(mutex_);
+  inside.fetch_add(1);
+  mutex_.unlock();
+  return &inside;
 }
 
 void Quiescence::Close() {

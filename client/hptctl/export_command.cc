@@ -176,6 +176,17 @@ int Export(const Context& context, const ExportArguments& arguments) {
   Exporting exporting(arguments, *connection, std::move(format), output->get());
   const absl::Status status = exporting.Run();
   if (!status.ok()) return Fail(status);
+  if (arguments.qemu) {
+    // A resize before the export was opened does not end it, but the section tells the old order.
+    const auto after = PartitionAdmin(*connection).Get(arguments.partition);
+    if (!after.ok()) return Fail(after.status());
+    if (after->order() != partition->order()) {
+      return Fail(absl::AbortedError(
+          absl::StrFormat("%s: the table was resized from order %d to %d meanwhile, and what was "
+                          "written does not fit it: export it again",
+                          arguments.partition, partition->order(), after->order())));
+    }
+  }
   Print(context, arguments, exporting.counts());
   return kExitOk;
 }
