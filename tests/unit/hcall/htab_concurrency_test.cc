@@ -129,13 +129,13 @@ TEST_P(HtabConcurrencyTest, AnImportGoesOnBesideHcalls) {
 TEST_P(HtabConcurrencyTest, ResetsEndExportsAtAnyMoment) {
   Start(1);
   std::atomic<bool> done{false};
+  std::atomic<int> aborted{0};
   std::thread resets([&] {
-    for (int i = 0; i < kResets; ++i) {
+    for (int i = 0; i < kResets || aborted == 0; ++i) {
       EXPECT_TRUE(partition_->Reset(18 + i % 2).ok());
     }
     done = true;
   });
-  int aborted = 0;
   while (!done) {
     const auto from = OpenExport(*partition_);
     char buffer[200];
